@@ -16,15 +16,19 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
     private const int Rounds = 6;
     private const int StreamBytes = 1 << 10;
     private const int Awaiting = 64;
+    private const int Blocking = 8;
 
     // The compiler's tiers come after pauses of 100 ms, so a warm-up has many rounds.
     private static readonly TimeSpan s_warmUp = TimeSpan.FromMilliseconds(700);
+    private static readonly TimeSpan s_gap = TimeSpan.FromMilliseconds(10);
     private static readonly TimeSpan s_round = TimeSpan.FromMilliseconds(80);
     private static readonly long s_ticksPerMicrosecond = Stopwatch.Frequency / 1_000_000;
 
     private static readonly Dictionary<string, Func<PairClient, TimeSpan, Task<double>>> s_cells = new()
     {
         ["blocking-100B"] = (one, time) => Task.FromResult(one.Block(100, time)),
+        ["blocking-100B-after-10ms"] = (one, time) => Task.FromResult(one.Block(100, time, s_gap)),
+        ["8-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time),
         ["awaited-100B"] = (one, time) => Task.Run(() => one.AwaitAsync(100, time)),
         ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time),
         ["stream-1KiB"] = (one, time) => one.StreamAsync(time),
@@ -74,20 +78,46 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
     })
     { IsBackground = true }.Start();
 
-    /// <summary>Makes blocking calls one after another. Returns the median in microseconds.</summary>
-    private double Block(int size, TimeSpan time)
+    /// <summary>Makes blocking calls, each after a gap. Returns the median in microseconds.</summary>
+    private double Block(int size, TimeSpan time, TimeSpan gap = default)
     {
         Payload request = MakePayload(size);
         var times = new List<long>(1 << 16);
         long end = Stopwatch.GetTimestamp() + (long)(time.TotalSeconds * Stopwatch.Frequency);
-        for (long before = Stopwatch.GetTimestamp(); before < end; before = Stopwatch.GetTimestamp())
+        while (Stopwatch.GetTimestamp() < end)
         {
+            if (gap > TimeSpan.Zero)
+            {
+                Thread.Sleep(gap);
+            }
+
+            long before = Stopwatch.GetTimestamp();
             Payload answer = client.Echo(request);
             times.Add(Stopwatch.GetTimestamp() - before);
             Check(answer, request);
         }
 
         return MedianOf(times);
+    }
+
+    /// <summary>Makes calls from several threads. Returns the elapsed microseconds divided by all calls.</summary>
+    private Task<double> BlockManyAsync(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        return CallManyAsync(Blocking, time, end => Task.Factory.StartNew(
+            () =>
+            {
+                long count = 0;
+                for (; Stopwatch.GetTimestamp() < end; count++)
+                {
+                    Check(client.Echo(request), request);
+                }
+
+                return count;
+            },
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default));
     }
 
     private async Task<double> AwaitAsync(int size, TimeSpan time)
@@ -106,12 +136,10 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
     }
 
     /// <summary>Makes calls from many tasks. Returns the elapsed microseconds divided by all calls.</summary>
-    private async Task<double> AwaitManyAsync(int size, TimeSpan time)
+    private Task<double> AwaitManyAsync(int size, TimeSpan time)
     {
         Payload request = MakePayload(size);
-        long begun = Stopwatch.GetTimestamp();
-        long end = begun + (long)(time.TotalSeconds * Stopwatch.Frequency);
-        long[] calls = await Task.WhenAll(Enumerable.Range(0, Awaiting).Select(_ => Task.Run(async () =>
+        return CallManyAsync(Awaiting, time, end => Task.Run(async () =>
         {
             long count = 0;
             for (; Stopwatch.GetTimestamp() < end; count++)
@@ -120,7 +148,15 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
             }
 
             return count;
-        })));
+        }));
+    }
+
+    // The caller gets the time stamp of its end.
+    private static async Task<double> CallManyAsync(int callers, TimeSpan time, Func<long, Task<long>> startCaller)
+    {
+        long begun = Stopwatch.GetTimestamp();
+        long end = begun + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        long[] calls = await Task.WhenAll(Enumerable.Range(0, callers).Select(_ => startCaller(end)));
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / calls.Sum();
     }
 
