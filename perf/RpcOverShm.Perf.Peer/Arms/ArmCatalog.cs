@@ -14,7 +14,7 @@ internal static class ArmCatalog
         new RawRingArm(),
         new RawStreamArm(),
         new CallsArm("shm-raw", s_shm, new MethodCalls<byte[]>("Raw", new RawForm(), hasStreams: true)),
-        new CallsArm("shm-payload", s_shm, new MethodCalls<ShmPayload>("Payloads", new PooledForm())),
+        new CallsArm("shm-payload", s_shm, new MethodCalls<ShmPayload>("Payloads", new PooledForm(), hasStreams: true)),
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
         new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),

@@ -6,12 +6,11 @@ internal sealed class CallsPump<T>(MessageForm<T> form, Func<PumpRequest, AsyncS
 {
     public async Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink)
     {
-        byte[] none = [];
         var order = new PumpRequest { Messages = messages, MessageBytes = sizeBytes };
         using AsyncServerStreamingCall<T> call = open(order);
         while (await call.ResponseStream.MoveNext(CancellationToken.None))
         {
-            sink.Take(form.BytesOf(call.ResponseStream.Current, ref none));
+            form.Take(call.ResponseStream.Current, sink);
         }
     }
 }

@@ -22,6 +22,20 @@ internal abstract class MessageForm<T>
         return Task.FromResult(EchoAnswer.MakeOther(BytesOf(request, ref none)) is { } reply ? Make(reply) : request);
     }
 
+    /// <summary>Takes a message of a stream from the server.</summary>
+    public virtual void Take(T message, PumpSink sink)
+    {
+        byte[] none = [];
+        sink.Take(BytesOf(message, ref none));
+    }
+
+    /// <summary>Checks and counts a message of a stream from the client.</summary>
+    public virtual void Count(T message)
+    {
+        byte[] none = [];
+        ServedTally.CountRequest(BytesOf(message, ref none));
+    }
+
     /// <summary>Sends as many messages as the order says.</summary>
     public async Task PumpAsync(PumpRequest order, IServerStreamWriter<T> writer)
     {
@@ -37,10 +51,9 @@ internal abstract class MessageForm<T>
     public async Task<DrainReply> DrainAsync(IAsyncStreamReader<T> reader)
     {
         var reply = new DrainReply();
-        byte[] none = [];
         while (await reader.MoveNext(CancellationToken.None))
         {
-            ServedTally.CountRequest(BytesOf(reader.Current, ref none));
+            Count(reader.Current);
             reply.Messages++;
         }
 

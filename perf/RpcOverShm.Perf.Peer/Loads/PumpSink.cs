@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
@@ -31,7 +33,15 @@ internal sealed class PumpSink(LoadOrder order)
     public static int GroupOf(int sizeBytes, int clients = 1) =>
         Math.Max(SmallestGroup, GroupBytes / clients / Math.Max(1, sizeBytes));
 
+    /// <summary>Checks a message, and counts it.</summary>
     public void Take(ReadOnlySpan<byte> payload)
+    {
+        WrongBytes += PayloadPattern.CountWrong(payload, Taken, _sizeBytes);
+        CountUnchecked();
+    }
+
+    /// <inheritdoc cref="Take(ReadOnlySpan{byte})"/>
+    public void Take(in ReadOnlySequence<byte> payload)
     {
         WrongBytes += PayloadPattern.CountWrong(payload, Taken, _sizeBytes);
         CountUnchecked();

@@ -59,6 +59,18 @@ internal static class PayloadPattern
         return wrong + CountWrongBody(payload, number);
     }
 
+    /// <summary>Counts the wrong bytes of a received message in pieces; a wrong length counts as well.</summary>
+    public static long CountWrong(in ReadOnlySequence<byte> payload, long number, int lengthExpected)
+    {
+        if (payload.IsSingleSegment || payload.Length != lengthExpected)
+        {
+            return CountWrong(payload.FirstSpan, number, lengthExpected);
+        }
+
+        long wrong = BinaryPrimitives.ReadInt64LittleEndian(payload.FirstSpan) == number ? 0 : NumberBytes;
+        return wrong + CountWrong(payload);
+    }
+
     /// <summary>
     /// Counts the wrong bytes of a request, whose number the server does not know; the client checks the number in the
     /// answer.

@@ -45,7 +45,8 @@ internal static class ArmSets
     ];
 
     /// <summary>Product and baseline, with messages of every form, and the rivals.</summary>
-    public static IReadOnlyList<string> Forms { get; } = [.. Few, "shm-object", "grpc-dotnet-uds", "grpc-core-uds"];
+    public static IReadOnlyList<string> Forms { get; } =
+        [.. Few, "shm-payload", "shm-object", "grpc-dotnet-uds", "grpc-core-uds"];
 
     /// <summary>Every mechanism of the system, and the product's layers.</summary>
     public static IReadOnlyList<string> Mechanisms { get; } =
@@ -56,11 +57,14 @@ internal static class ArmSets
 
     /// <summary>Every arm that streams, and the copy of memory, which no arm can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =
-        ["memcpy", .. Usual, "fifo"];
+        ["memcpy", .. UsualLarge, "fifo"];
 
     /// <summary>Arms with one server and many client processes at once.</summary>
     public static IReadOnlyList<string> Crowd { get; } =
-        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "grpc-core-uds"];
+    [
+        "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain,
+        "grpc-dotnet-uds", "grpc-core-uds",
+    ];
 
     /// <summary>The same, and calls without an answer, for scenarios in which only the clients send.</summary>
     public static IReadOnlyList<string> Senders { get; } = [.. Crowd, "shm-oneway"];

@@ -24,8 +24,8 @@ internal sealed record CellPlan(string Scenario, LoadOrder Order)
     /// <summary>Processes beside those of the arms that keep a processor busy while the cell is measured.</summary>
     public int Spinning { get; init; }
 
-    /// <summary>Above 0: calls on a schedule, at this share of the arm's rate in a closed loop.</summary>
-    public double OfferedShare { get; init; }
+    /// <summary>Above 0: calls on a schedule, so many a second.</summary>
+    public long OfferedPerSecond { get; init; }
 
     /// <summary>Above 0: the calls of a batch, which is measured beside the callers.</summary>
     public int BatchCalls { get; init; }

@@ -12,7 +12,6 @@ internal sealed class CellRecorder
     // warm-up of an arm has a minimum number of slices.
     private static readonly TimeSpan s_firstSlice = TimeSpan.FromMilliseconds(80);
     private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(50);
-    private static readonly TimeSpan s_capacitySlice = TimeSpan.FromMilliseconds(300);
     private static readonly TimeSpan s_spinDeadline = TimeSpan.FromSeconds(30);
     private const int QuietSlices = 3;
     private const int FewestFirstSlices = 8;
@@ -90,7 +89,6 @@ internal sealed class CellRecorder
 
     private async Task MeasureRoundsAsync()
     {
-        await CalibrateAsync();
         for (int round = 0; round < _settings.Rounds; round++)
         {
             Entrant[] shuffled = [.. Entrants.Where(entrant => entrant.Failure is null)];
@@ -107,17 +105,6 @@ internal sealed class CellRecorder
 
     private async Task MeasureOnceAsync(Entrant entrant) =>
         entrant.Record(await entrant.RunAsync(_slice * PerfSettings.LeadInShare, _slice, isMeasured: true));
-
-    private async Task CalibrateAsync()
-    {
-        if (Plan.OfferedShare > 0)
-        {
-            foreach (Entrant entrant in Entrants)
-            {
-                await GuardAsync(entrant, () => entrant.CalibrateAsync(s_warmSlice, s_capacitySlice));
-            }
-        }
-    }
 
     // An arm that lost its processes in an earlier cell gets new ones, which have to be warmed.
     private async Task ReviveAsync()

@@ -146,11 +146,11 @@ internal sealed class CellRows(CellRecorder cell)
         ? (int)ExchangeMix.MeanReplyBytes
         : new ExchangeSize(_plan.Order.SizeBytes, _plan.Order.ReplyBytes).ReplyExpected;
 
-    private static ReportSchedule? ScheduleOf(Entrant entrant, double perSecond) => entrant.OfferedPerSecond == 0
+    private ReportSchedule? ScheduleOf(Entrant entrant, double perSecond) => _plan.OfferedPerSecond == 0
         ? null
         : new ReportSchedule(
-            entrant.OfferedPerSecond,
-            perSecond < entrant.OfferedPerSecond * ReportSchedule.LeastShareMet,
+            _plan.OfferedPerSecond,
+            perSecond < _plan.OfferedPerSecond * ReportSchedule.LeastShareMet,
             Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.5))),
             Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.99))));
 

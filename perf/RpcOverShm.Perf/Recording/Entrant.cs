@@ -67,9 +67,6 @@ internal sealed class Entrant
     /// <summary>Calls that <see cref="ServerUsed"/> was spent on: those of the lead-ins too.</summary>
     public long ServerMessages { get; private set; }
 
-    /// <summary>Calls a second that a schedule asks for; 0 for a closed loop.</summary>
-    public long OfferedPerSecond { get; private set; }
-
     /// <summary>Runs the load for about a given time.</summary>
     /// <param name="leadIn">The time before the clock starts.</param>
     /// <param name="duration">The time on the clock.</param>
@@ -86,14 +83,6 @@ internal sealed class Entrant
         return slice.Problem() is { } problem ? throw new PeerException($"In {Label}, {problem}.") : slice;
     }
 
-    /// <summary>Measures the arm's rate in a closed loop, and sets the schedule's rate by it.</summary>
-    public async Task CalibrateAsync(TimeSpan leadIn, TimeSpan duration)
-    {
-        OfferedPerSecond = 0;
-        await RunAsync(leadIn, duration);
-        OfferedPerSecond = Math.Max(1, (long)(_plan.OfferedShare * _messagesPerSecond));
-    }
-
     /// <summary>Records a slice as that of a round.</summary>
     public void Record(SliceResult slice)
     {
@@ -108,7 +97,7 @@ internal sealed class Entrant
 
     private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration, long volumeBytes) =>
         _order.Shape is LoadShape.Echo or LoadShape.Batch
-            ? _order with { LeadIn = leadIn, Duration = duration, OfferedPerSecond = OfferedPerSecond }
+            ? _order with { LeadIn = leadIn, Duration = duration, OfferedPerSecond = _plan.OfferedPerSecond }
             : _order with
             {
                 LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds / _plan.Clients),

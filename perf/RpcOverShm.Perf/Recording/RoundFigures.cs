@@ -2,6 +2,8 @@ namespace RpcOverShm.Perf.Recording;
 
 /// <summary>The figures of one round of one arm.</summary>
 /// <param name="MedianCallUs">The median call.</param>
+/// <param name="P99Us">The 99th percentile of the calls.</param>
+/// <param name="P999Us">The 99.9th percentile of the calls.</param>
 /// <param name="MeanCallUs">The mean call.</param>
 /// <param name="PerMessageUs">The time on the clock divided by its calls or messages.</param>
 /// <param name="CpuUs">Processor time of all processes together, per call or message.</param>
@@ -9,6 +11,8 @@ namespace RpcOverShm.Perf.Recording;
 /// <param name="ServerBytes">The same of the server.</param>
 internal readonly record struct RoundFigures(
     double MedianCallUs,
+    double P99Us,
+    double P999Us,
     double MeanCallUs,
     double PerMessageUs,
     double CpuUs,
@@ -22,6 +26,8 @@ internal readonly record struct RoundFigures(
         double served = Math.Max(1, slice.Server.Messages);
         return new RoundFigures(
             Microseconds(client.Times.ValueAt(0.5)),
+            Microseconds(client.Times.ValueAt(0.99)),
+            Microseconds(client.Times.ValueAt(0.999)),
             Microseconds(client.Times.Mean),
             Microseconds(client.ElapsedTicks / calls),
             (client.Used.CpuMicroseconds / calls) + (slice.Server.Used.CpuMicroseconds / served),

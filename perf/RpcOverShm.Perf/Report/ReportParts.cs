@@ -26,6 +26,7 @@ internal static class ReportParts
         Chart[] charts = [.. ReportCharts.Of(report).Where(chart => hasCharts && chart.Series.Count > 0)];
         IEnumerable<ReportPart> parts =
         [
+            WeakestPart.Of(rows),
             SpeedPart.Of(report),
             new("How to read it", Reading),
             BarsOf(report),

@@ -19,6 +19,7 @@ public sealed class BlockSweep() : Scenario(s_plan)
     {
         Bars =
         [
+            Bar.NeverSlowerThanThePipe(nameof(BlockSweep)),
             RpcBar("Block sweep, RPC stream (Protobuf), faster than the kernel's pipe at every block", "shm-protobuf"),
             RpcBar("Block sweep, RPC stream (raw codec), faster than the kernel's pipe at every block", "shm-raw"),
             Bar.TimesBetter(

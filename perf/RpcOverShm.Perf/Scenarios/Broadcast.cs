@@ -20,5 +20,6 @@ public sealed class Broadcast() : Scenario(s_plan)
         ])
     {
         IsForCrowd = true,
+        Bars = [Bar.NeverSlowerThanThePipe(nameof(Broadcast))],
     };
 }

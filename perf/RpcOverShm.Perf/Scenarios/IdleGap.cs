@@ -5,7 +5,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// other data.
 /// </summary>
 [Order(2)]
-[Category(nameof(PingPong))]
 [Category(nameof(IdleGap))]
 public sealed class IdleGap() : Scenario(s_plan)
 {

@@ -16,7 +16,17 @@ public sealed class OneWayPump() : Scenario(s_plan)
     private static readonly ScenarioPlan s_plan = new(nameof(OneWayPump), [.. MakeCells()])
     {
         IsForCrowd = true,
+        Bars = [Bar.NeverSlowerThanThePipe(nameof(OneWayPump)), .. CrowdBars()],
     };
+
+    private static IEnumerable<Bar> CrowdBars() => Bar.In(
+        $"{Format.Size(Megabyte)}, 8 clients",
+        Bar.TimesBetter(
+            2.5, 4, "One-way pump, 8 clients, 1 MB, payloads, faster than the named pipe", new BarArm("shm-payload"),
+            new BarArm(Fleet.Baseline)),
+        Bar.TimesBetter(
+            1, 2, "One-way pump, 8 clients, 1 MB, Protobuf, faster than the named pipe", new BarArm("shm-protobuf"),
+            new BarArm(Fleet.Baseline)));
 
     private static IEnumerable<CellPlan> MakeCells()
     {

@@ -34,7 +34,7 @@ public sealed class PingPong() : Scenario(s_plan)
             new RatioBound("shm-protobuf", "pipe", CallerKind.Blocking, TinyCell, TimesFaster: 3),
             new RatioBound("shm-protobuf", "grpc-core-uds", CallerKind.Blocking, TinyCell, TimesFaster: 12),
         ],
-        Bars = [.. TinyBars(), .. LargeBars(), .. CrowdedBars()],
+        Bars = [NeverSlowerThanThePipe(nameof(PingPong)), .. TinyBars(), .. LargeBars(), .. CrowdedBars()],
     };
 
     private static IEnumerable<CellPlan> MakeCells()

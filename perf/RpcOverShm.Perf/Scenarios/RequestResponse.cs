@@ -25,6 +25,7 @@ public sealed class RequestResponse() : Scenario(s_plan)
     {
         Bars =
         [
+            Bar.NeverSlowerThanThePipe(nameof(RequestResponse)),
             .. Bar.In(s_many.Name, Bar.TimesBetter(
                 1.5,
                 3,
