@@ -118,7 +118,12 @@ internal sealed class HostileClientTests : VictimFixture
 
         RawFrame end = await peer.ReceiveAsync(FrameKind.End);
         await peer.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
-        peer.StartUnary(new CallId(0, 2, false));
+        await peer.SendWhenThereIsSpaceAsync(
+            FrameKind.CallStart,
+            new CallId(0, 2, false),
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            RawFrames.UnaryHead,
+            RawFrames.Message("raw"));
         RawFrame next = await peer.ReceiveAsync();
 
         Assert.That(end.Call, Is.EqualTo(First));

@@ -96,7 +96,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         Assert.That((await call.Bounded()).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         await server.ReceiveAsync(FrameKind.Cancel);
         await server.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
-        server.Send(FrameKind.End, First);
+        await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.None, [], []);
         Task<Payload> next = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("next"));
