@@ -32,7 +32,6 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    [NotOn(RigKind.GrpcCore, "A failure that meets a write of a client stream is not tried again: 1 in 100.")]
     public async Task EveryShape_FailingTwice_SucceedsTheThirdTime_WithAllItsRequests()
     {
         CallRig rig = await StartFailingAsync(s_three);
@@ -318,23 +317,29 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
             },
             ClientStream = async (requests, context) =>
             {
-                NoteAndFail(context);
-                List<Payload> all = await requests.ToListAsync();
+                List<Payload> all = await FailOrReadAsync(requests, context);
                 return Payloads.Of(string.Concat(all.Select(one => one.Text())));
             },
             Duplex = async (requests, responses, context) =>
             {
-                NoteAndFail(context);
-
                 // Not before the half-close: grpc-dotnet drops its copies of the requests at an answer, and then a
                 // write that is on its way throws ArgumentOutOfRangeException.
-                foreach (Payload request in await requests.ToListAsync())
+                foreach (Payload request in await FailOrReadAsync(requests, context))
                 {
                     await responses.WriteAsync(request);
                 }
             },
         },
         new RigOptions { Retries = retries });
+
+    // The C core does not retry about one in a hundred failures that meet a write of the client, so it meets none.
+    private async Task<List<Payload>> FailOrReadAsync(
+        IAsyncStreamReader<Payload> requests, ServerCallContext context)
+    {
+        List<Payload> read = IsDotNet ? [] : await requests.ToListAsync();
+        NoteAndFail(context);
+        return IsDotNet ? await requests.ToListAsync() : read;
+    }
 
     private void NoteAndFail(ServerCallContext context)
     {
