@@ -27,4 +27,18 @@ public class SlowYieldsTests
         Assert.That(yields.AreExpected(now + (9 * s_millisecond)), Is.EqualTo(isExpected));
         Assert.That(yields.AreExpected(now + (11 * s_millisecond)), Is.False);
     }
+
+    [Test]
+    public void Yields_AsLongAsOtherCallersWork_AreNotSlow()
+    {
+        var yields = new SlowYields();
+        long now = Stopwatch.GetTimestamp();
+
+        for (int i = 0; i < 10; i++)
+        {
+            yields.Note(now, now += s_millisecond / 2);
+        }
+
+        Assert.That(yields.AreExpected(now), Is.False);
+    }
 }
