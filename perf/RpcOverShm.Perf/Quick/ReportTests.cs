@@ -72,6 +72,27 @@ public sealed class ReportTests
     }
 
     [Test]
+    public void Write_Weakest_IsTheCellOfEachScenarioInWhichTheProductDoesWorst()
+    {
+        var missed = new ReportSchedule(5_000, MissedRate: true, 1, 1);
+        ReportRow[] rows =
+        [
+            MakeRow("shm-protobuf", 0.4, 0.6) with { Ratio = 0.5 },
+            MakeRow("shm-protobuf", 2, 4) with { Ratio = 3, SizeBytes = 1 << 20 },
+            MakeRow("shm-payload", 1, 2) with { Ratio = 1.5, SizeBytes = 1 << 20 },
+            MakeRow("grpc-dotnet-uds", 8, 9) with { Ratio = 8.5 },
+            MakeRow("pipe", 1, 1) with { SizeBytes = 1 << 10, Schedule = missed },
+            MakeRow("shm-protobuf", 6, 8) with { Ratio = 7, SizeBytes = 1 << 10 },
+            MakeRow("pipe", 1, 1) with { Scenario = "Serialisers" },
+        ];
+        string text = MarkdownReport.Write(MakeReport() with { Rows = rows }, [.. rows.Select(Measured)]);
+        string first = text.Split("\n## ")[1];
+        Assert.That(
+            first.Split('\n').Where(line => line.StartsWith("| ", StringComparison.Ordinal)).Skip(1),
+            Is.EqualTo((string[])["| PingPong | 1 MiB | `shm-payload` | 1.50 | 1.00 to 2.00 |"]));
+    }
+
+    [Test]
     public void Write_Html_IsOnePageWithChartsAndBars()
     {
         string page = MakePage();

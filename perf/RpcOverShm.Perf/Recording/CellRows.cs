@@ -107,7 +107,7 @@ internal sealed class CellRows(CellRecorder cell)
     {
         double calls = entrant.Histogram.Count;
         double served = Math.Max(1, entrant.ServerMessages);
-        double perSecond = calls * Stopwatch.Frequency / entrant.ElapsedTicks;
+        double perSecond = entrant.PerSecond;
         double cpu = (entrant.ClientUsed.CpuMicroseconds / calls) + (entrant.ServerUsed.CpuMicroseconds / served);
         return new ReportRow
         {
@@ -134,7 +134,7 @@ internal sealed class CellRows(CellRecorder cell)
             P90Us = Percentile(entrant, 0.9),
             P999Us = Percentile(entrant, 0.999),
             MaxUs = Format.Rounded(RoundFigures.Microseconds(entrant.Histogram.Max)),
-            Schedule = ScheduleOf(entrant, perSecond),
+            Schedule = ScheduleOf(entrant),
         };
     }
 
@@ -146,11 +146,11 @@ internal sealed class CellRows(CellRecorder cell)
         ? (int)ExchangeMix.MeanReplyBytes
         : new ExchangeSize(_plan.Order.SizeBytes, _plan.Order.ReplyBytes).ReplyExpected;
 
-    private ReportSchedule? ScheduleOf(Entrant entrant, double perSecond) => _plan.OfferedPerSecond == 0
+    private ReportSchedule? ScheduleOf(Entrant entrant) => _plan.OfferedPerSecond == 0
         ? null
         : new ReportSchedule(
             _plan.OfferedPerSecond,
-            perSecond < _plan.OfferedPerSecond * ReportSchedule.LeastShareMet,
+            entrant.HasMissedRate,
             Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.5))),
             Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.99))));
 

@@ -60,6 +60,13 @@ internal sealed class Entrant
 
     public long ElapsedTicks { get; private set; }
 
+    public double PerSecond => Histogram.Count * (double)Stopwatch.Frequency / ElapsedTicks;
+
+    /// <summary>
+    /// Whether the arm did not keep its schedule, if it has one. Its times then grow with the length of the run.
+    /// </summary>
+    public bool HasMissedRate => PerSecond < _plan.OfferedPerSecond * ReportSchedule.LeastShareMet;
+
     public ResourceSample ClientUsed { get; private set; }
 
     public ResourceSample ServerUsed { get; private set; }

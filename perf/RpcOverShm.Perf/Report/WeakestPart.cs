@@ -20,11 +20,12 @@ internal static class WeakestPart
             Rows = [.. rows.GroupBy(row => row.Row.Scenario).Select(WorstOf).OfType<MeasuredRow>().Select(CellsOf)],
         };
 
-    // Null for a scenario without the product.
+    // Null for a scenario without the product. Where the pipe missed the rate of a cell, nothing can be compared.
     private static MeasuredRow? WorstOf(IEnumerable<MeasuredRow> scenario) => scenario
-        .Where(row => s_product.Contains(row.Row.Arm))
         .GroupBy(row => row.Cell)
-        .Select(cell => cell.MinBy(row => row.Row.Ratio)!)
+        .Where(cell => !cell.Any(row => row.Row is { Arm: Fleet.Baseline, Schedule.MissedRate: true }))
+        .Select(cell => cell.Where(row => s_product.Contains(row.Row.Arm)).MinBy(row => row.Row.Ratio))
+        .OfType<MeasuredRow>()
         .MaxBy(row => row.Row.Ratio);
 
     private static string[] CellsOf(MeasuredRow measured)

@@ -85,7 +85,10 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
                 && !(plan.Order.Callers > MostCallers)
             : Cell == plan.Name;
 
-    /// <summary>Returns its result in a measured cell; null if one of its arms was not measured.</summary>
+    /// <summary>
+    /// Returns its result in a measured cell; null if one of its arms was not measured, or if the other one missed the
+    /// rate of the cell: to be better than a queue that grows is no result.
+    /// </summary>
     public ReportBar? Evaluate(CellRows rows, CellPlan plan)
     {
         Entrant? of = rows.Find(Of.Label, Of.Caller);
@@ -96,7 +99,7 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
         }
 
         Entrant? against = Against is { } other ? rows.Find(other.Label, other.Caller) : null;
-        if (of is null || (IsComparison && against is null))
+        if (of is null || (IsComparison && against is not { HasMissedRate: false }))
         {
             return null;
         }
