@@ -78,7 +78,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
     })
     { IsBackground = true }.Start();
 
-    /// <summary>Makes blocking calls one after another, each after the gap. Returns the median in microseconds.</summary>
+    /// <summary>Makes blocking calls in turn, each after the gap. Returns the median in microseconds.</summary>
     private double Block(int size, TimeSpan time, TimeSpan gap = default)
     {
         Payload request = MakePayload(size);
