@@ -52,6 +52,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
         LogEntry entry = await rig.Log.WaitForAsync(ChannelDropped);
         Assert.That(entry.Level, Is.EqualTo(LogLevel.Warning));
         Assert.That(entry.Message, Does.Contain(ShmRig.Address).And.Contain("without Dispose"));
+        await CallRig.WhenLoggedAsync();
         Assert.That(rig.Log.Of(ChannelDropped), Has.Count.EqualTo(Channels));
     }
 

@@ -179,6 +179,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(5000)));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        await CallRig.WhenLoggedAsync();
         Assert.That(rig.Log.Of(203).Single().Message, Does.EndWith(" is not retried after attempt 0: NotSent."));
     }
 

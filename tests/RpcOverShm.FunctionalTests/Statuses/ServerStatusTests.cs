@@ -107,6 +107,8 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
             Is.All.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
         if (IsShm)
         {
+            await CallRig.WhenLoggedAsync();
+
             // The log names the null task instead of the NullReferenceException that an await would throw.
             Assert.That(
                 rig.Log.Of(MethodThrew).Select(entry => entry.Exception!.Message),

@@ -45,23 +45,22 @@ public class RetriedCallTests
         Start(maxAttempts, isThrottled ? new RetryThrottle(maxTokens: 1, tokenRatio: 1) : null);
 
         response.SetResult("");
-        await _log.WaitForAsync(CallCommitted);
 
-        Assert.That(CommitLog(), Is.EqualTo($"/loose/method is not retried after attempt 1: {reason}."));
+        Assert.That(await CommitLogAsync(), Is.EqualTo($"/loose/method is not retried after attempt 1: {reason}."));
     }
 
     [Test]
-    public void Deadline_ThatHasPassed_IsLoggedAsTheReason()
+    public async Task Deadline_ThatHasPassed_IsLoggedAsTheReason()
     {
         Add(EndedAs(s_refusal)).SetResult("");
         Start(options: new CallOptions(deadline: DateTime.MinValue));
 
-        Assert.That(async () => (await _log.WaitForAsync(CallCommitted)).Message, Does.EndWith("DeadlineExceeded."));
+        Assert.That(await CommitLogAsync(), Does.EndWith("DeadlineExceeded."));
     }
 
     [TestCase(1)]
     [TestCase(3)]
-    public void Dispose_WhenAnAttemptHasFailedAndNobodyKnows_LeavesOneStatus(int maxAttempts)
+    public async Task Dispose_WhenAnAttemptHasFailedAndNobodyKnows_LeavesOneStatus(int maxAttempts)
     {
         TaskCompletionSource<string> response = Add(EndedAs(s_refusal));
         RetriedCall<string> call = Start(maxAttempts);
@@ -75,7 +74,7 @@ public class RetriedCallTests
             .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Cancelled));
         Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, true)));
         Assert.That(_made, Is.EqualTo(1));
-        Assert.That(CommitLog(), Does.EndWith("Cancelled."));
+        Assert.That(await CommitLogAsync(), Does.EndWith("Cancelled."));
     }
 
     [Test]
@@ -163,7 +162,7 @@ public class RetriedCallTests
 
         Assert.That(before, Is.EqualTo((false, RetryBuffer.BytesPerRequest + MostBytes)));
         Assert.That(after, Is.EqualTo((true, 0)));
-        Assert.That(CommitLog(), Does.EndWith("BufferFull."));
+        Assert.That(await CommitLogAsync(), Does.EndWith("BufferFull."));
         Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>()
             .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Unavailable));
         Assert.That(_made, Is.EqualTo(1));
@@ -219,7 +218,12 @@ public class RetriedCallTests
 
     private static SerializedMessage MessageOf(int bytes) => new(new byte[bytes]);
 
-    private string CommitLog() => _log.Of(CallCommitted).Single().Message;
+    // Entries are written on the pool, after what they tell of.
+    private async Task<string> CommitLogAsync()
+    {
+        await _log.WaitForAsync(CallCommitted);
+        return _log.Of(CallCommitted).Single().Message;
+    }
 
     private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
 
