@@ -51,8 +51,8 @@ internal sealed class PerfRun : IAsyncDisposable
     {
         if (_crowd is null)
         {
-            Say($"Starting {CrowdClients} clients for each of {ArmSets.Senders.Count} servers.");
-            _crowd = new Fleet(ArmSets.Senders, CrowdClients);
+            Say($"Starting {CrowdClients} clients for each of {ArmSets.LargeSenders.Count} servers.");
+            _crowd = new Fleet(ArmSets.LargeSenders, CrowdClients);
             await _crowd.StartAsync();
             await LearnFactsAsync(_crowd.Pairs[0]);
         }

@@ -3,6 +3,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// <summary>All mechanisms that can be measured, in the order of the tables.</summary>
 internal static class ArmCatalog
 {
+    private const int TwoMebibytes = 2 << 20;
+
     private static readonly ShmTransport s_shm = new();
     private static readonly ShmTransport s_shmOffering = new() { OffersCallbacks = true };
     private static readonly GrpcDotnetTransport s_grpcDotnet = new();
@@ -17,6 +19,7 @@ internal static class ArmCatalog
         new CallsArm("shm-payload", s_shm, new MethodCalls<ShmPayload>("Payloads", new PooledForm(), hasStreams: true)),
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
+        new CallsArm("shm-protobuf-2mib", s_shm, s_generated) { LargeObjectsFrom = TwoMebibytes },
         new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new CallsArm("shm-offering", s_shmOffering, s_generated),
         new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
@@ -33,6 +36,7 @@ internal static class ArmCatalog
         new ZeroMqArm(),
         new MemoryCopyArm(),
         new CallsArm("grpc-dotnet-uds", s_grpcDotnet, s_generated),
+        new CallsArm("grpc-dotnet-uds-2mib", s_grpcDotnet, s_generated) { LargeObjectsFrom = TwoMebibytes },
         new CallsArm("grpc-core-uds", new GrpcCoreTransport(), s_generated),
         new JsonRpcArm(),
         .. RecordFormat.All.Select(format =>

@@ -10,6 +10,8 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
     /// <summary>Whether calls are also sent in batches, which only the product's channel has.</summary>
     public bool HasBatches { get; init; }
 
+    public int LargeObjectsFrom { get; init; }
+
     /// <summary>Streams are awaited only: a generated client has no blocking form of them.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) => shape switch
     {

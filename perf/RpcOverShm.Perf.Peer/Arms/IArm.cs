@@ -12,6 +12,11 @@ internal interface IArm
     /// <summary>The program of both ends, in a folder beside the suite; empty for the usual one.</summary>
     string Program => "";
 
+    /// <summary>
+    /// The size in bytes from which arrays are large objects in both processes; 0 for the runtime's default, 85,000.
+    /// </summary>
+    int LargeObjectsFrom => 0;
+
     /// <summary>The largest message that the mechanism carries, in bytes.</summary>
     int LargestBytes => int.MaxValue;
 

@@ -6,7 +6,7 @@ namespace RpcOverShm.Perf.Peer.Control;
 /// <summary>The runtime of a measured process, as the process itself sees it.</summary>
 /// <param name="Runtime">The runtime's name and version.</param>
 /// <param name="GcMode">Workstation or server, concurrent or not.</param>
-/// <param name="LohThresholdBytes">The size from which arrays come from the large object heap, if it was set.</param>
+/// <param name="LohThresholdBytes">The size from which arrays come from the large object heap.</param>
 /// <param name="TieredCompilation">The environment's changes to tiered compilation.</param>
 /// <param name="RingCapacityBytes">The default size of a ring.</param>
 internal sealed record RuntimeFacts(
@@ -19,7 +19,7 @@ internal sealed record RuntimeFacts(
     {
         string collector = GCSettings.IsServerGC ? "server" : "workstation";
         string concurrent = GCSettings.LatencyMode == GCLatencyMode.Batch ? "not concurrent" : "concurrent";
-        string threshold = AppContext.GetData("System.GC.LOHThreshold")?.ToString() ?? "default";
+        string threshold = GC.GetConfigurationVariables()["LOHThreshold"].ToString() ?? "?";
         return new RuntimeFacts(
             $"{RuntimeInformation.FrameworkDescription} {RuntimeInformation.RuntimeIdentifier}",
             $"{collector}, {concurrent}",

@@ -39,12 +39,12 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         string place = Path.Combine(directory, $"{label}.{Interlocked.Increment(ref s_starts)}");
         try
         {
-            _server = await PeerProcess.StartAsync($"server of {label}", arm.Program);
+            _server = await PeerProcess.StartAsync($"server of {label}", arm);
             LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm.Name).Add(place);
             string served = (await _server.AskAsync(serve, s_deadline)).NextText();
             for (int i = 0; i < clients; i++)
             {
-                PeerProcess client = await PeerProcess.StartAsync($"client of {label}", arm.Program);
+                PeerProcess client = await PeerProcess.StartAsync($"client of {label}", arm);
                 _clients.Add(client);
                 await client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(arm.Name).Add(served), s_deadline);
             }

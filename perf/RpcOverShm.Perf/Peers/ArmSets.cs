@@ -14,7 +14,11 @@ internal static class ArmSets
     ];
 
     /// <summary>The usual arms, and payloads in pooled memory, which are for large messages.</summary>
-    public static IReadOnlyList<string> UsualLarge { get; } = ["shm-payload", .. Usual];
+    public static IReadOnlyList<string> UsualWithPayloads { get; } = ["shm-payload", .. Usual];
+
+    /// <summary>The same, and gRPC whose arrays are no large objects up to 2 MiB.</summary>
+    public static IReadOnlyList<string> UsualLarge { get; } =
+        [.. UsualWithPayloads, "shm-protobuf-2mib", "grpc-dotnet-uds-2mib"];
 
     /// <summary>The usual arms, and the round trip of one word, which has no size.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
@@ -57,7 +61,10 @@ internal static class ArmSets
 
     /// <summary>Every arm that streams, and the copy of memory, which no arm can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =
-        ["memcpy", .. UsualLarge, "fifo"];
+        ["memcpy", .. UsualWithPayloads, "fifo"];
+
+    /// <summary>The same for large messages.</summary>
+    public static IReadOnlyList<string> LargeBlocks { get; } = [.. Blocks, "shm-protobuf-2mib"];
 
     /// <summary>Arms with one server and many client processes at once.</summary>
     public static IReadOnlyList<string> Crowd { get; } =
@@ -68,4 +75,7 @@ internal static class ArmSets
 
     /// <summary>The same, and calls without an answer, for scenarios in which only the clients send.</summary>
     public static IReadOnlyList<string> Senders { get; } = [.. Crowd, "shm-oneway"];
+
+    /// <summary>The same for large messages.</summary>
+    public static IReadOnlyList<string> LargeSenders { get; } = [.. Senders, "shm-protobuf-2mib"];
 }

@@ -28,12 +28,21 @@ internal sealed class PeerProcess : IAsyncDisposable
 
     /// <summary>Starts a process and waits until it says that it is ready.</summary>
     /// <param name="name">The name in messages.</param>
-    /// <param name="program">See <see cref="IArm.Program"/>.</param>
-    public static async Task<PeerProcess> StartAsync(string name, string program = "")
+    /// <param name="arm">The arm that it is an end of; null for one of the usual program and settings.</param>
+    public static async Task<PeerProcess> StartAsync(string name, IArm? arm = null)
     {
-        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo(program)));
+        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo(arm)));
         string line = await peer.ReadLineAsync("start", s_startDeadline);
         return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
+    }
+
+    /// <summary>Starts the server of an arm. Returns it with the place where clients find it.</summary>
+    public static async Task<(PeerProcess Server, string Place)> StartServerAsync(
+        string arm, string place, TimeSpan deadline)
+    {
+        PeerProcess server = await StartAsync($"server of {arm}");
+        LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
+        return (server, (await server.AskAsync(serve, deadline)).NextText());
     }
 
     /// <summary>Orders the process to do something, and returns its answer.</summary>
@@ -77,8 +86,9 @@ internal sealed class PeerProcess : IAsyncDisposable
         _process.Dispose();
     }
 
-    private static ProcessStartInfo StartInfo(string program)
+    private static ProcessStartInfo StartInfo(IArm? arm)
     {
+        string program = arm?.Program ?? "";
         string directory = Path.GetDirectoryName(typeof(PeerProcess).Assembly.Location)!;
         string file = (program.Length == 0 ? UsualProgram : program) + (OperatingSystem.IsWindows() ? ".exe" : "");
         var info = new ProcessStartInfo(Path.Combine(directory, program, file))
@@ -92,6 +102,11 @@ internal sealed class PeerProcess : IAsyncDisposable
         // The program must find the runtime of this process: its root is three folders above.
         string runtime = Path.TrimEndingDirectorySeparator(RuntimeEnvironment.GetRuntimeDirectory());
         info.Environment["DOTNET_ROOT"] = Path.GetFullPath(Path.Combine(runtime, "..", "..", ".."));
+        if (arm is { LargeObjectsFrom: > 0 })
+        {
+            info.Environment["DOTNET_GCLOHThreshold"] = arm.LargeObjectsFrom.ToString("X", CultureInfo.InvariantCulture);
+        }
+
         return info;
     }
 

@@ -82,7 +82,7 @@ internal sealed record MachineFacts
         ["commit", Commit],
         ["SDK, runtime", $"{Sdk}, {Runtime}"],
         ["garbage collector", GcMode],
-        ["large objects", $"from {LohThresholdBytes} bytes on, set alike in all processes of all arms"],
+        ["large objects", $"from {LohThresholdBytes} bytes on, except in the arms of 2 MiB"],
         ["tiered compilation", TieredCompilation],
         ["kernel, system", Kernel],
         ["processor", $"{CpuModel}, {Cores} {(Hypervisor ? "cores, a virtual machine" : "cores")}"],

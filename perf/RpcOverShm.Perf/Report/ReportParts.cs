@@ -27,7 +27,7 @@ internal static class ReportParts
         IEnumerable<ReportPart> parts =
         [
             WeakestPart.Of(rows),
-            SpeedPart.Of(report),
+            SpeedPart.Of(report, rows),
             new("How to read it", Reading),
             BarsOf(report),
             new("Charts") { Charts = charts },

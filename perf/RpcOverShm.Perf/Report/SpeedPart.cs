@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// The headline: three sentences, and six figures of the product beside those of its rivals. The README of the
-/// repository quotes it from the newest report, and a test compares the two.
+/// The headline: three sentences, and figures of the product beside those of its rivals, the last from the cell in which
+/// it does worst. The README of the repository quotes it from the newest report, and a test compares the two.
 /// </summary>
 internal static class SpeedPart
 {
@@ -30,7 +30,7 @@ internal static class SpeedPart
         new("server stream of 1 KiB, messages/s", "Stream", 1 << 10, CallerKind.Async),
     ];
 
-    public static ReportPart Of(PerfReport report)
+    public static ReportPart Of(PerfReport report, IReadOnlyList<MeasuredRow> measured)
     {
         double[][] values =
             [.. s_figures.Select(figure => s_columns.Select(column => figure.In(report, column.Arm)).ToArray())];
@@ -38,6 +38,8 @@ internal static class SpeedPart
         [
             .. s_figures.Zip(values).Where(row => row.Second[0] > 0)
                 .Select(row => (string[])[row.First.Name, .. row.Second.Select(Say)]),
+            .. WeakestPart.OfScenarios(measured).Where(row => row.Row.Schedule is null).OrderBy(row => row.Row.Ratio)
+                .TakeLast(1).Select(row => RowOf(row, measured)),
         ];
         (string Name, string Arm, double Us)[] calls =
         [
@@ -51,6 +53,18 @@ internal static class SpeedPart
             Columns = rows.Length == 0 ? [] : ["", .. s_columns.Select(column => column.Name)],
             Rows = rows,
         };
+    }
+
+    // Its name says which of the product's forms it is, unless it is that of the other rows.
+    private static string[] RowOf(MeasuredRow weakest, IReadOnlyList<MeasuredRow> measured)
+    {
+        ReportRow row = weakest.Row;
+        string form = row.Arm == s_columns[0].Arm ? "" : $", {row.Arm}";
+        IEnumerable<double> rates = s_columns.Select((column, i) => measured
+            .Where(other => other.Row.Scenario == row.Scenario && other.Cell == weakest.Cell)
+            .Where(other => other.Row.Arm == (i == 0 ? row.Arm : column.Arm))
+            .Select(other => other.Row.PerSecond).DefaultIfEmpty().Max());
+        return [$"where it is weakest: {row.Scenario}, {weakest.Cell}{form}, per second", .. rates.Select(Say)];
     }
 
     private static IEnumerable<string> Sentences((string Name, string Arm, double Us)[] calls)

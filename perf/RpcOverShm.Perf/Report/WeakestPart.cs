@@ -17,8 +17,12 @@ internal static class WeakestPart
         {
             Columns = ["scenario", "cell", "arm", "ratio", "95 % interval"],
             Texts = 3,
-            Rows = [.. rows.GroupBy(row => row.Row.Scenario).Select(WorstOf).OfType<MeasuredRow>().Select(CellsOf)],
+            Rows = [.. OfScenarios(rows).Select(CellsOf)],
         };
+
+    /// <summary>Returns the row of the product in the worst cell of each scenario that has it and the pipe.</summary>
+    public static IEnumerable<MeasuredRow> OfScenarios(IEnumerable<MeasuredRow> rows) =>
+        rows.GroupBy(row => row.Row.Scenario).Select(WorstOf).OfType<MeasuredRow>();
 
     // Null for a scenario without the product. Where the pipe missed the rate of a cell, nothing can be compared.
     private static MeasuredRow? WorstOf(IEnumerable<MeasuredRow> scenario) => scenario

@@ -10,6 +10,7 @@ public sealed class BlockSweep() : Scenario(s_plan)
 {
     private const int SmallestPower = 10;
     private const int Steps = 11;
+    private const int FirstLargePower = 17; // the runtime makes large objects from 85,000 bytes on
     private const long FullBytes = 10L << 30;
     private const double PartOfARow = 0.4;
 
@@ -35,7 +36,7 @@ public sealed class BlockSweep() : Scenario(s_plan)
         from power in Enumerable.Range(SmallestPower, Steps)
         select new CellPlan(nameof(BlockSweep), new LoadOrder(LoadShape.Pump, CallerKind.Blocking, 1 << power))
         {
-            Arms = ArmSets.Blocks,
+            Arms = power < FirstLargePower ? ArmSets.Blocks : ArmSets.LargeBlocks,
             Callers = [CallerKind.Blocking],
             Time = CellTime.PerMessage,
             Weight = PartOfARow,

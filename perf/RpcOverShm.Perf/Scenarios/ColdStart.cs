@@ -98,9 +98,8 @@ public sealed class ColdStart
     private static async Task<double[]> MeasureAsync(string arm, string place)
     {
         long start = Stopwatch.GetTimestamp();
-        await using PeerProcess server = await PeerProcess.StartAsync($"server of {arm}");
-        LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
-        string served = (await server.AskAsync(serve, s_deadline)).NextText();
+        (PeerProcess server, string served) = await PeerProcess.StartServerAsync(arm, place, s_deadline);
+        await using PeerProcess _ = server;
         double listening = Milliseconds(start, Stopwatch.GetTimestamp());
 
         start = Stopwatch.GetTimestamp();

@@ -43,7 +43,7 @@ public sealed class OneWayPump() : Scenario(s_plan)
             where PerfSettings.IsFull || clients != 4
             select new CellPlan(nameof(OneWayPump), new LoadOrder(LoadShape.Drain, CallerKind.Blocking, message.Size))
             {
-                Arms = ArmSets.Senders,
+                Arms = message.Size < 100 * Kibibyte ? ArmSets.Senders : ArmSets.LargeSenders,
                 Callers = [CallerKind.Blocking],
                 Clients = clients,
                 Time = CellTime.PerMessage,

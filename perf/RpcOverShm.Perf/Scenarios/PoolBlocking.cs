@@ -106,9 +106,8 @@ public sealed class PoolBlocking
 
     private static async Task<double[]> MeasureAsync(Form form, string arm, string place)
     {
-        await using PeerProcess server = await PeerProcess.StartAsync($"server of {arm}");
-        LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
-        string served = (await server.AskAsync(serve, s_deadline)).NextText();
+        (PeerProcess server, string served) = await PeerProcess.StartServerAsync(arm, place, s_deadline);
+        await using PeerProcess _ = server;
         LineWriter block =
             new LineWriter(PeerVerbs.Block).Add(arm).Add(served).Add(form.Tasks).Add(CallMilliseconds);
         if (form.IsOneProcess)
