@@ -10,6 +10,7 @@ internal sealed class PerfRun : IAsyncDisposable
     public const int CrowdClients = 10;
 
     private static readonly TimeSpan s_factsDeadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan s_othersWatched = TimeSpan.FromSeconds(1);
 
     private readonly CpuTimes _timesBefore = CpuTimes.Read();
     private readonly List<MeasuredRow> _rows = [];
@@ -18,9 +19,11 @@ internal sealed class PerfRun : IAsyncDisposable
     private readonly List<string> _notes = [];
     private readonly Stopwatch _time = Stopwatch.StartNew();
     private MachineFacts? _facts;
+    private double? _othersPercent;
     private int _roundsMeasured;
     private int _roundsWithSteal;
     private bool _isFleetStarted;
+    private string? _writeFailure; // of the last attempt
     private Fleet? _crowd;
 
     /// <summary>The run of this process.</summary>
@@ -36,6 +39,7 @@ internal sealed class PerfRun : IAsyncDisposable
         if (!_isFleetStarted)
         {
             _isFleetStarted = true;
+            await WatchOthersAsync();
             Say($"Seed {Settings.Seed}; {Settings.SecondsPerRow:0.##} s a row in {Settings.Rounds} rounds.");
             await Fleet.StartAsync();
             await LearnFactsAsync(Fleet.Pairs[0]);
@@ -51,6 +55,7 @@ internal sealed class PerfRun : IAsyncDisposable
     {
         if (_crowd is null)
         {
+            await WatchOthersAsync();
             Say($"Starting {CrowdClients} clients for each of {ArmSets.LargeSenders.Count} servers.");
             _crowd = new Fleet(ArmSets.LargeSenders, CrowdClients);
             await _crowd.StartAsync();
@@ -71,6 +76,7 @@ internal sealed class PerfRun : IAsyncDisposable
     {
         if (_facts is null)
         {
+            await WatchOthersAsync();
             await using PeerProcess peer = await PeerProcess.StartAsync("peer");
             LineReader answer = await peer.AskAsync(new LineWriter(PeerVerbs.Facts), s_factsDeadline);
             _facts = MachineFacts.Collect(RuntimeFacts.Read(answer), Settings);
@@ -140,6 +146,22 @@ internal sealed class PerfRun : IAsyncDisposable
         {
             await _crowd.DisposeAsync();
         }
+
+        if (_writeFailure is not null)
+        {
+            throw new IOException(_writeFailure);
+        }
+    }
+
+    // Before this run has a process of its own that is busy.
+    private async Task WatchOthersAsync()
+    {
+        if (_othersPercent is null)
+        {
+            CpuTimes before = CpuTimes.Read();
+            await Task.Delay(s_othersWatched);
+            _othersPercent = CpuTimes.Read().BusyPercentSince(before);
+        }
     }
 
     private void Write()
@@ -149,6 +171,7 @@ internal sealed class PerfRun : IAsyncDisposable
         MachineFacts facts = _facts! with
         {
             LoadAverageAfter = MachineFacts.LoadAverage(),
+            OthersPercent = _othersPercent ?? 0,
             StealPercent = Math.Round(100.0 * (now.Steal - _timesBefore.Steal) / all, 3),
             RoundsMeasured = _roundsMeasured,
             RoundsWithSteal = _roundsWithSteal,
@@ -160,10 +183,13 @@ internal sealed class PerfRun : IAsyncDisposable
             Notes = _notes,
         };
         string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
-        Directory.CreateDirectory(folder);
-        File.WriteAllText(Path.Combine(folder, "latest.json"), report.ToJson());
-        File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows));
-        File.WriteAllText(Path.Combine(folder, "latest.html"), HtmlReport.Write(report, _rows));
+        string? failure = ReportFiles.Write(folder, report, _rows);
+        if (failure is not null && _writeFailure is null)
+        {
+            Say(failure);
+        }
+
+        _writeFailure = failure;
     }
 }
 

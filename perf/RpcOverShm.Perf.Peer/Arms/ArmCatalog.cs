@@ -58,7 +58,10 @@ internal static class ArmCatalog
             "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),
     ];
 
-    public static IArm Find(string name) =>
-        All.Concat(Special).FirstOrDefault(arm => arm.Name == name)
-        ?? throw new ArgumentException($"There is no arm '{name}'.");
+    public static IArm Find(string name)
+    {
+        IArm[] arms = [.. All, .. Special];
+        return arms.FirstOrDefault(arm => arm.Name == name) ?? throw new ArgumentException(
+            $"There is no arm '{name}'. The arms are {string.Join(", ", arms.Select(arm => arm.Name))}.");
+    }
 }

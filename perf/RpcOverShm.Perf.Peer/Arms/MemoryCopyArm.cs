@@ -1,15 +1,11 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The ceiling of every transport: one thread copies from one buffer of 64 MiB to another, in one process, and nothing
-/// reads the bytes. Both are far larger than any cache. It copies large pieces for any size of message: the ceiling is
-/// the same for all.
+/// The ceiling of every stream that copies: one thread copies each message into the next place of a buffer as large as
+/// a ring, in one process, and nothing reads the bytes.
 /// </summary>
 internal sealed class MemoryCopyArm : IArm
 {
-    private const int BufferBytes = 64 << 20;
-    private const int CopyBytes = 1 << 20;
-
     public string Name => "memcpy";
 
     public bool IsLocal => true;
@@ -28,21 +24,26 @@ internal sealed class MemoryCopyArm : IArm
 
     private sealed class Pump : IPump
     {
-        private readonly byte[] _source = new byte[BufferBytes];
-        private readonly byte[] _target = new byte[BufferBytes];
+        private readonly byte[] _ring = new byte[new ShmChannelOptions().RingCapacity];
+        private byte[] _message = [];
         private int _offset;
-        private long _owedBytes;
-
-        public Pump() => new Random(BufferBytes).NextBytes(_source);
 
         public Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink)
         {
+            if (_message.Length != sizeBytes)
+            {
+                _message = new byte[sizeBytes];
+                new Random(sizeBytes).NextBytes(_message);
+            }
+
             for (long i = 0; i < messages; i++)
             {
-                for (_owedBytes += sizeBytes; _owedBytes >= CopyBytes; _owedBytes -= CopyBytes)
+                for (ReadOnlySpan<byte> rest = _message; rest.Length > 0;)
                 {
-                    _source.AsSpan(_offset, CopyBytes).CopyTo(_target.AsSpan(_offset));
-                    _offset = (_offset + CopyBytes) % BufferBytes;
+                    int bytes = Math.Min(rest.Length, _ring.Length - _offset);
+                    rest[..bytes].CopyTo(_ring.AsSpan(_offset));
+                    _offset = (_offset + bytes) % _ring.Length;
+                    rest = rest[bytes..];
                 }
 
                 sink.CountUnchecked();

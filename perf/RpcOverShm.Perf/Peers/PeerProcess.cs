@@ -104,7 +104,8 @@ internal sealed class PeerProcess : IAsyncDisposable
         info.Environment["DOTNET_ROOT"] = Path.GetFullPath(Path.Combine(runtime, "..", "..", ".."));
         if (arm is { LargeObjectsFrom: > 0 })
         {
-            info.Environment["DOTNET_GCLOHThreshold"] = arm.LargeObjectsFrom.ToString("X", CultureInfo.InvariantCulture);
+            info.Environment["DOTNET_GCLOHThreshold"] =
+                arm.LargeObjectsFrom.ToString("X", CultureInfo.InvariantCulture);
         }
 
         return info;

@@ -45,6 +45,24 @@ public sealed class ReportTests
         Assert.That(text, Does.Contain("| seed | 42 |"));
     }
 
+    [TestCase(9.9, false)]
+    [TestCase(45, true)]
+    public void Write_Markdown_ABusyMachineIsSaidFirst(double percent, bool isSaid)
+    {
+        PerfReport report = MakeReport();
+        report = report with { Machine = report.Machine with { OthersPercent = percent } };
+        string first = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]).Split("\n## ")[1];
+        Assert.That(first.Contains("other programs took 45 % of the processors"), Is.EqualTo(isSaid));
+    }
+
+    [Test]
+    public void CpuTimes_OfAnIdleProcessor_AreNotBusy()
+    {
+        var before = new CpuTimes(All: 1_000, Steal: 10, Idle: 500);
+        Assert.That(new CpuTimes(All: 1_200, Steal: 20, Idle: 650).BusyPercentSince(before), Is.EqualTo(25));
+        Assert.That(before.BusyPercentSince(before), Is.Zero);
+    }
+
     [Test]
     public void Write_Markdown_ABarHasTheNoiseOfItsCell()
     {
@@ -90,6 +108,9 @@ public sealed class ReportTests
         Assert.That(
             first.Split('\n').Where(line => line.StartsWith("| ", StringComparison.Ordinal)).Skip(1),
             Is.EqualTo((string[])["| PingPong | 1 MiB | `shm-payload` | 1.50 | 1.00 to 2.00 |"]));
+        Assert.That(
+            text,
+            Does.Contain("| where it is weakest: PingPong, 1 MiB, shm-payload, per second | 2,000,000 | – | – | – |"));
     }
 
     [Test]
@@ -113,6 +134,51 @@ public sealed class ReportTests
         string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
         IEnumerable<string> files = links.Where(link => link[0] != '#').Select(link => link.Split('#')[0]);
         Assert.That(files.Select(file => Path.Combine(folder, file)).ToArray(), Is.Not.Empty.And.All.Exist);
+    }
+
+    [Test]
+    public void Write_Files_AreReplacedAsAWhole()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("rpcovershm-perf-");
+        try
+        {
+            string file = Path.Combine(folder.FullName, "latest.json");
+            File.WriteAllText(file, "earlier");
+
+            Assert.That(ReportFiles.Write(folder.FullName, MakeReport(), []), Is.Null);
+
+            Assert.That(File.ReadAllText(file), Does.Contain("\"seed\": 42"));
+            Assert.That(
+                folder.GetFiles().Select(found => found.Name),
+                Is.EquivalentTo((string[])["latest.json", "latest.md", "latest.html"]));
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    // A full disk fails the write of the bytes, this device too.
+    [Test]
+    public void Write_Files_WithoutSpace_IsSaidAndLeavesTheEarlierOnes()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("rpcovershm-perf-");
+        try
+        {
+            string file = Path.Combine(folder.FullName, "latest.json");
+            File.WriteAllText(file, "earlier");
+            File.CreateSymbolicLink(file + ".unfinished", "/dev/full");
+
+            string? failure = ReportFiles.Write(folder.FullName, MakeReport(), []);
+
+            Assert.That(failure, Does.StartWith("The report can't be written to").And.Contain("space"));
+            Assert.That(File.ReadAllText(file), Is.EqualTo("earlier"));
+            Assert.That(folder.GetFiles(), Has.Length.EqualTo(1));
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
     }
 
     private static string MakePage()

@@ -45,6 +45,9 @@ internal sealed record MachineFacts
 
     public string LoadAverageAfter { get; init; } = Unknown;
 
+    /// <summary>The share of all processors that other programs took before the run, hypervisor included.</summary>
+    public double OthersPercent { get; init; }
+
     /// <summary>The share of all processor time that the hypervisor took away during the run.</summary>
     public double StealPercent { get; init; }
 
@@ -88,6 +91,7 @@ internal sealed record MachineFacts
         ["processor", $"{CpuModel}, {Cores} {(Hypervisor ? "cores, a virtual machine" : "cores")}"],
         ["clock", Clocksource],
         ["load average", $"{LoadAverageBefore} before, {LoadAverageAfter} after"],
+        ["other programs", Format.Invariant($"{OthersPercent} % of the processors, in the second before the run")],
         ["steal", Format.Invariant($"{StealPercent:0.00} % of the time")],
         ["rounds with steal", $"{RoundsWithSteal} of {RoundsMeasured}; none is left out"],
         ["ring", $"{RingCapacityBytes} bytes each way"],

@@ -12,6 +12,8 @@ internal static class ReportParts
         + "message, CPU and switches of all processes together. More, and what it does not mean: "
         + "[perf/README.md](../README.md#the-figures).";
 
+    private const double NoticeablePercent = 10;
+
     private static readonly string[] s_columns =
     [
         "arm", "caller", "p50 µs", "p90 µs", "p99 µs", "p99.9 µs", "max µs", "mean µs", "per second", "MB/s",
@@ -26,6 +28,7 @@ internal static class ReportParts
         Chart[] charts = [.. ReportCharts.Of(report).Where(chart => hasCharts && chart.Series.Count > 0)];
         IEnumerable<ReportPart> parts =
         [
+            BusyMachineOf(report.Machine),
             WeakestPart.Of(rows),
             SpeedPart.Of(report, rows),
             new("How to read it", Reading),
@@ -43,6 +46,14 @@ internal static class ReportParts
             full.Where(part => part.Level == 2).Select(part => $"[{part.Title}](#{part.Anchor})");
         return [new ReportPart("Performance", string.Join(" · ", contents)) { Level = 1 }, .. full];
     }
+
+    private static ReportPart BusyMachineOf(MachineFacts machine) => new(
+        "The machine was busy",
+        machine.OthersPercent < NoticeablePercent
+            ? ""
+            : "In the second before the run, other programs took "
+                + Format.Invariant($"{machine.OthersPercent} % of the processors. On a quiet machine the times are ")
+                + "shorter, and the ratios are others.");
 
     private static ReportPart BarsOf(PerfReport report)
     {

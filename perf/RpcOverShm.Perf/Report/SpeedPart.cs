@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// The headline: three sentences, and figures of the product beside those of its rivals, the last from the cell in which
-/// it does worst. The README of the repository quotes it from the newest report, and a test compares the two.
+/// The headline: three sentences, and figures of the product beside those of its rivals, the last from the cell in
+/// which it does worst. The README of the repository quotes it from the newest report, and a test compares the two.
 /// </summary>
 internal static class SpeedPart
 {

@@ -26,7 +26,8 @@ public sealed class WarmUp
 
     private static readonly string[] s_columns =
     [
-        "", "answers", "of grpc-dotnet's", "low", "high", "methods compiled, client", "server", "answers in 0.2 s afterwards",
+        "", "answers", "of grpc-dotnet's", "low", "high", "methods compiled, client", "server",
+        "answers in 0.2 s afterwards",
     ];
 
     [Test]
@@ -56,8 +57,8 @@ public sealed class WarmUp
 
         run.Add(new ReportTable(
             nameof(WarmUp),
-            $"Medians of {starts} fresh servers and clients each. {Callers} awaiting callers of {MessageBytes} B begin as "
-            + $"soon as the client has started; the answers of their first {s_loaded.TotalSeconds:0} s are counted, "
+            $"Medians of {starts} fresh servers and clients each. {Callers} awaiting callers of {MessageBytes} B begin "
+            + $"as soon as the client has started; the answers of their first {s_loaded.TotalSeconds:0} s are counted, "
             + "connecting included, and the methods that both processes compile from their start on.",
             s_columns,
             [.. arms.Select(arm => Row(arm, found[arm], found[Rival]))]));

@@ -8,16 +8,18 @@ namespace RpcOverShm.Scheduling;
 /// time), and a waiting thread yields for nearly every call. Two such losses in a row are taken as a sign of it; then
 /// threads sleep instead of yielding for a while. Times are time stamps. Thread-safe.
 /// </summary>
-internal sealed class SlowYields
+/// <param name="slow">How long a yield takes that gave the processor away for long; null for the default.</param>
+internal sealed class SlowYields(TimeSpan? slow = null)
 {
     // Longer than several other threads of calls need together: with 0.2 ms, eight blocking callers of a quiet machine
     // take half as long again.
-    private static readonly long s_slow = Stopwatch.Frequency / 1000; // 1 ms
+    private static readonly TimeSpan s_slow = TimeSpan.FromMilliseconds(1);
     private static readonly long s_inARow = Stopwatch.Frequency / 200; // 5 ms
 
     // Measured beside one such program: 10 ms end all rounds of blocking calls with a median above 0.2 ms, 3 ms do not.
     private static readonly long s_pause = Stopwatch.Frequency / 100;
 
+    private readonly long _slow = (long)((slow ?? s_slow).TotalSeconds * Stopwatch.Frequency);
     private long _lastSlow = long.MinValue / 2;
     private long _until;
 
@@ -27,7 +29,7 @@ internal sealed class SlowYields
     /// <summary>Notes how long a yield took.</summary>
     public void Note(long before, long after)
     {
-        if (after - before <= s_slow)
+        if (after - before <= _slow)
         {
             return;
         }

@@ -20,7 +20,8 @@ namespace RpcOverShm.Scheduling;
 /// At most (number of processors - 1) threads of this process spin for longer than a moment at a time, the others yield
 /// a few times instead; none spins on a single processor.
 /// </summary>
-internal sealed class SpinBudget
+/// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
+internal sealed class SpinBudget(SlowYields? yields = null)
 {
     // Measured: 2 µs bursts and a yield keep the fast case at its minimum, the slow one (no processor) at about 7 µs.
     private const int FirstMicroseconds = 20;
@@ -48,6 +49,7 @@ internal sealed class SpinBudget
     private static readonly SlowYields s_yields = new();
     private static PaddedCount s_spinners;
 
+    private readonly SlowYields _yields = yields ?? s_yields;
     private long _budgetTicks = s_firstTicks;
     private int _skipped;
 
@@ -83,7 +85,7 @@ internal sealed class SpinBudget
             return false;
         }
 
-        if (s_yields.AreExpected(start))
+        if (_yields.AreExpected(start))
         {
             return PauseBriefly(condition);
         }
@@ -135,7 +137,7 @@ internal sealed class SpinBudget
         }
     }
 
-    private static bool SpinBriefly<TCondition>(TCondition condition)
+    private bool SpinBriefly<TCondition>(TCondition condition)
         where TCondition : struct, ISpinCondition
     {
         for (int i = 1; i <= UncountedPauses; i++)
@@ -171,16 +173,16 @@ internal sealed class SpinBudget
         return false;
     }
 
-    private static void Yield()
+    private void Yield()
     {
         long before = Stopwatch.GetTimestamp();
         Thread.Yield();
-        s_yields.Note(before, Stopwatch.GetTimestamp());
+        _yields.Note(before, Stopwatch.GetTimestamp());
     }
 
     // With several callers the peer is awake, so the answer is near. The others run meanwhile; a sleep and its wake-up
     // cost several times as much: with 8 blocking callers of one connection, a call takes 6 µs instead of 20.
-    private static bool YieldUntil<TCondition>(TCondition condition)
+    private bool YieldUntil<TCondition>(TCondition condition)
         where TCondition : struct, ISpinCondition
     {
         for (int i = 0; i < MostYields; i++)
@@ -195,7 +197,7 @@ internal sealed class SpinBudget
         return false;
     }
 
-    private static bool Spin<TCondition>(TCondition condition, long start, long budget)
+    private bool Spin<TCondition>(TCondition condition, long start, long budget)
         where TCondition : struct, ISpinCondition
     {
         long burstStart = start;
