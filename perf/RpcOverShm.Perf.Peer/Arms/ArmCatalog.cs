@@ -31,8 +31,9 @@ internal static class ArmCatalog
         new SocketArm(isTcp: true),
         new FifoArm(),
         new SpinningArm("mmap", carriesMessages: true),
+        new SemaphoreArm(),
         new SignalArm(),
-        .. MessageQueue.LargestMessage > 0 ? (IArm[])[new MessageQueueArm()] : [],
+        .. KernelQueues(),
         new ZeroMqArm(),
         new MemoryCopyArm(),
         new CallsArm("grpc-dotnet-uds", s_grpcDotnet, s_generated),
@@ -45,6 +46,21 @@ internal static class ArmCatalog
         .. RecordFormat.All.Select(format => new PipeArm(new RecordCodec(format))),
         .. RecordFormat.All.Select(format => new SocketArm(codec: new RecordCodec(format))),
     ];
+
+    // Those that the system has.
+    private static IEnumerable<IArm> KernelQueues()
+    {
+        if (MessageQueue.LargestMessage > 0)
+        {
+            yield return new MessageQueueArm(
+                "posix-mq", MessageQueue.LargestMessage, MessageQueue.Create, MessageQueue.Open);
+        }
+
+        if (SysvQueue.LargestMessage > 0)
+        {
+            yield return new MessageQueueArm("sysv-mq", SysvQueue.LargestMessage, SysvQueue.Create, SysvQueue.Open);
+        }
+    }
 
     /// <summary>
     /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for

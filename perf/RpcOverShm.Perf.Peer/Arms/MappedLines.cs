@@ -1,4 +1,5 @@
 using System.IO.MemoryMappedFiles;
+using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
@@ -6,18 +7,19 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// A file that two processes have mapped: a word for each side on a line of its own, and room for a message each way.
 /// Mapped until the process ends.
 /// <code>
-///      0  word of the client     128  length of its message    192  its process
-///    256  word of the server     384  length of its message    448  its process
+///      0  word of the client     128  length of its message    192  its process    208  its event
+///    256  word of the server     384  length of its message    448  its process    464  its event
 ///   4096  message of the client  4096 + 16 MiB  message of the server
 /// </code>
 /// </summary>
-internal sealed unsafe class MappedLines
+internal sealed unsafe partial class MappedLines
 {
     private const int MessageBytes = 16 << 20;
     private const int MessagesOffset = 4096;
     private const int LineBytes = 256;
     private const int LengthOffset = 128;
     private const int ProcessOffset = 192;
+    private const int EventOffset = 208; // a sem_t, which has 32 bytes
     private const long FileBytes = MessagesOffset + (2L * MessageBytes);
 
     private readonly byte* _start;
@@ -53,6 +55,29 @@ internal sealed unsafe class MappedLines
     /// <summary>The process of the other side; 0 until it has written it.</summary>
     public int OtherProcess => *(int*)(Line(!_isClient) + ProcessOffset);
 
+    /// <summary>Makes both sides' events, before the client opens the file.</summary>
+    public void MakeEvents()
+    {
+        const int amongProcesses = 1;
+        if (MakeSemaphore(Event(ofClient: true), amongProcesses, 0) != 0
+            || MakeSemaphore(Event(ofClient: false), amongProcesses, 0) != 0)
+        {
+            throw new IOException("The C library makes no semaphores that processes share.");
+        }
+    }
+
+    /// <summary>Sets the other side's event.</summary>
+    public void SetEvent() => _ = PostSemaphore(Event(!_isClient));
+
+    /// <summary>Waits until the other side has set this side's event, and resets it.</summary>
+    public void AwaitEvent()
+    {
+        while (WaitForSemaphore(Event(_isClient)) != 0)
+        {
+            // A signal has interrupted the wait.
+        }
+    }
+
     /// <summary>Copies a message to where the other side finds it.</summary>
     public void Put(ReadOnlySpan<byte> message)
     {
@@ -80,9 +105,20 @@ internal sealed unsafe class MappedLines
         Own = word;
     }
 
+    private byte* Event(bool ofClient) => Line(ofClient) + EventOffset;
+
     private ref long Word(bool ofClient) => ref *(long*)Line(ofClient);
 
     private byte* Line(bool ofClient) => _start + (ofClient ? 0 : LineBytes);
 
     private byte* Message(bool ofClient) => _start + MessagesOffset + (ofClient ? 0 : MessageBytes);
+
+    [LibraryImport("libc", EntryPoint = "sem_init")]
+    private static partial int MakeSemaphore(byte* semaphore, int isShared, uint value);
+
+    [LibraryImport("libc", EntryPoint = "sem_post")]
+    private static partial int PostSemaphore(byte* semaphore);
+
+    [LibraryImport("libc", EntryPoint = "sem_wait")]
+    private static partial int WaitForSemaphore(byte* semaphore);
 }

@@ -7,7 +7,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// is unlinked as soon as the queue is made, and the other side opens the descriptor of this process. The kernel
 /// removes the queue with the last process that has it open.
 /// </summary>
-internal sealed partial class MessageQueue
+internal sealed partial class MessageQueue : IKernelQueue
 {
     private const string LimitFile = "/proc/sys/fs/mqueue/msgsize_max";
     private const int ReadWrite = 2;
@@ -34,10 +34,8 @@ internal sealed partial class MessageQueue
         ? (int)Math.Min(MostBytes, long.Parse(File.ReadAllText(LimitFile), CultureInfo.InvariantCulture))
         : 0;
 
-    /// <summary>The path at which another process of this user opens the queue.</summary>
-    public string Path => $"/proc/{Environment.ProcessId}/fd/{_descriptor}";
+    public string Place => $"/proc/{Environment.ProcessId}/fd/{_descriptor}";
 
-    /// <summary>The message that was received last.</summary>
     public ReadOnlySpan<byte> Received => _buffer.AsSpan(0, _received);
 
     public static MessageQueue Create()
@@ -59,7 +57,6 @@ internal sealed partial class MessageQueue
         }
     }
 
-    /// <summary>Waits for a message and takes it.</summary>
     public void Receive()
     {
         nint length;

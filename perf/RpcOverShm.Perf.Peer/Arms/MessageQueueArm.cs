@@ -1,27 +1,32 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>Two POSIX message queues, one each way, for one caller. Both sides block in the kernel.</summary>
-internal sealed class MessageQueueArm : IArm
+/// <summary>Two message queues of the kernel, one each way, for one caller. Both sides block in the kernel.</summary>
+/// <param name="name">The name in every table.</param>
+/// <param name="largestBytes">The largest message that the system allows.</param>
+/// <param name="create">Makes a queue.</param>
+/// <param name="open">Opens another process's queue by its <see cref="IKernelQueue.Place"/>.</param>
+internal sealed class MessageQueueArm(
+    string name, int largestBytes, Func<IKernelQueue> create, Func<string, IKernelQueue> open) : IArm
 {
-    public string Name => "posix-mq";
+    public string Name => name;
 
-    public int LargestBytes => MessageQueue.LargestMessage;
+    public int LargestBytes => largestBytes;
 
     public bool Supports(LoadShape shape, CallerKind caller) =>
         shape == LoadShape.Echo && caller == CallerKind.Blocking;
 
     public Task<string> ServeAsync(string place)
     {
-        var requests = MessageQueue.Create();
-        var replies = MessageQueue.Create();
+        IKernelQueue requests = create();
+        IKernelQueue replies = create();
         LinkEcho.StartServing(new Link(replies, requests), Name);
-        return Task.FromResult($"{requests.Path} {replies.Path}");
+        return Task.FromResult($"{requests.Place} {replies.Place}");
     }
 
     public IArmClient MakeClient(string place)
     {
-        string[] paths = place.Split(' ');
-        return new Client(new Link(MessageQueue.Open(paths[0]), MessageQueue.Open(paths[1])));
+        string[] places = place.Split(' ');
+        return new Client(new Link(open(places[0]), open(places[1])));
     }
 
     private sealed class Client(Link link) : IArmClient
@@ -30,7 +35,7 @@ internal sealed class MessageQueueArm : IArm
         public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult<IEcho>(new LinkEcho(link));
     }
 
-    private sealed class Link(MessageQueue outward, MessageQueue inward) : IMessageLink
+    private sealed class Link(IKernelQueue outward, IKernelQueue inward) : IMessageLink
     {
         public ReadOnlySpan<byte> Received => inward.Received;
 
@@ -38,4 +43,19 @@ internal sealed class MessageQueueArm : IArm
 
         public void Receive() => inward.Receive();
     }
+}
+
+/// <summary>A message queue of the kernel. One thread at a time.</summary>
+internal interface IKernelQueue
+{
+    /// <summary>The place where another process of this user opens the queue.</summary>
+    string Place { get; }
+
+    /// <summary>The message that was received last.</summary>
+    ReadOnlySpan<byte> Received { get; }
+
+    void Send(ReadOnlySpan<byte> message);
+
+    /// <summary>Waits for a message and takes it.</summary>
+    void Receive();
 }

@@ -52,11 +52,15 @@ internal static class ArmSets
     public static IReadOnlyList<string> Forms { get; } =
         [.. Few, "shm-payload", "shm-object", "grpc-dotnet-uds", "grpc-core-uds"];
 
+    /// <summary>Mechanisms that not every system has.</summary>
+    public static IReadOnlyList<string> KernelQueues { get; } = ["posix-mq", "sysv-mq"];
+
     /// <summary>Every mechanism of the system, and the product's layers.</summary>
     public static IReadOnlyList<string> Mechanisms { get; } =
     [
         "raw-ring", "raw-stream", "shm-raw", "shm-protobuf",
-        Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal", "posix-mq", "zeromq",
+        Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "mmap-event", "signal", "zeromq",
+        .. KernelQueues.Where(name => ArmCatalog.All.Any(arm => arm.Name == name)),
     ];
 
     /// <summary>Every arm that streams, and the copy of memory, which no arm can beat.</summary>

@@ -43,6 +43,8 @@ public sealed class IpcBench
             string.Join(' ', [
                 "One run each, in this order; few messages measure a warm-up more than a mechanism.",
                 .. cell.TooSmall.Select(arm => $"{arm.Name} is left out: it carries {arm.LargestBytes} B at most."),
+                .. ArmSets.KernelQueues.Except(ArmSets.Mechanisms)
+                    .Select(name => $"{name} is left out: this system has none."),
             ]),
             s_columns,
             rows));
