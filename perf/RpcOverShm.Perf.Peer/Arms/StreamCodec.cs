@@ -52,8 +52,8 @@ internal sealed class ProtobufCodec() : StreamCodec("protobuf")
     public override Func<FrameStream, ReadOnlyMemory<byte>> MakeAnswer() => static frames =>
     {
         Payload request = Read(frames.Frame);
-        ServedTally.CountRequest(request.Data.Span);
-        return Write(request);
+        byte[]? other = EchoAnswer.MakeOther(request.Data.Span);
+        return Write(other is null ? request : new Payload { Data = UnsafeByteOperations.UnsafeWrap(other) });
     };
 
     private static ReadOnlyMemory<byte> Write(Payload message)

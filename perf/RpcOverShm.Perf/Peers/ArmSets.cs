@@ -50,7 +50,7 @@ internal static class ArmSets
 
     /// <summary>Product and baseline, with messages of every form, and the rivals.</summary>
     public static IReadOnlyList<string> Forms { get; } =
-        [.. Few, "shm-payload", "shm-object", "grpc-dotnet-uds", "grpc-core-uds"];
+        [.. Few, "shm-payload", "shm-object", "pipe-protobuf", "grpc-dotnet-uds", "grpc-core-uds"];
 
     /// <summary>Mechanisms that not every system has.</summary>
     public static IReadOnlyList<string> KernelQueues { get; } = ["posix-mq", "sysv-mq"];

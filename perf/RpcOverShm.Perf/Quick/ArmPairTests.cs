@@ -9,8 +9,8 @@ public sealed class ArmPairTests
 
     private static readonly string[] s_withAnswers =
     [
-        "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", "pipe", "grpc-dotnet-uds",
-        "grpc-core-uds", "zeromq",
+        "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", "pipe", "pipe-protobuf",
+        "grpc-dotnet-uds", "grpc-core-uds", "zeromq",
     ];
 
     private static readonly int[] s_recordSizes = [.. RecordKind.All.Select(kind => kind.SizeBytes)];
@@ -56,6 +56,8 @@ public sealed class ArmPairTests
         await using ArmPair pair = await StartAsync($"{name}.answers.quick", name);
         LoadOrder order = Order(LoadShape.Echo, CallerKind.Blocking, 100);
         await RunAsync(pair, order with { ReplyBytes = 100_000, Calls = 5 });
+        await RunAsync(pair, order with { SizeBytes = 8, ReplyBytes = 128, Calls = 5 });
+        await RunAsync(pair, order with { SizeBytes = 128, ReplyBytes = 8, Calls = 5 });
         SliceResult mixed = await RunAsync(pair, order with { SizeBytes = LoadOrder.Mixed, Calls = 50 });
         Assert.That(mixed.Client.Measured, Is.InRange(1, 50));
     }

@@ -9,7 +9,7 @@ namespace RpcOverShm.Perf.Scenarios;
 public sealed class OneWayPump() : Scenario(s_plan)
 {
     private const int Kibibyte = 1 << 10;
-    private const int Megabyte = 1_000_000;
+    private const int Mebibyte = 1 << 20;
     private const long MostBytes = 10L << 30;
     private const double PartOfARow = 0.4;
 
@@ -20,22 +20,22 @@ public sealed class OneWayPump() : Scenario(s_plan)
     };
 
     private static IEnumerable<Bar> CrowdBars() => Bar.In(
-        $"{Format.Size(Megabyte)}, 8 clients",
+        $"{Format.Size(Mebibyte)}, 8 clients",
         Bar.TimesBetter(
-            2.5, 4, "One-way pump, 8 clients, 1 MB, payloads, faster than the named pipe", new BarArm("shm-payload"),
+            2.5, 4, "One-way pump, 8 clients, 1 MiB, payloads, faster than the named pipe", new BarArm("shm-payload"),
             new BarArm(Fleet.Baseline)),
         Bar.TimesBetter(
-            1, 2, "One-way pump, 8 clients, 1 MB, Protobuf, faster than the named pipe", new BarArm("shm-protobuf"),
+            1, 2, "One-way pump, 8 clients, 1 MiB, Protobuf, faster than the named pipe", new BarArm("shm-protobuf"),
             new BarArm(Fleet.Baseline)));
 
     private static IEnumerable<CellPlan> MakeCells()
     {
         (int Size, long Count)[] messages =
         [
-            (Kibibyte, 1_024_000), (10 * Kibibyte, 102_400), (100 * Kibibyte, 10_240), (Megabyte, 10_240),
-            (10 * Megabyte, 10_240),
+            (100, 1_024_000), (1_000, 1_024_000), (3_000, 1_024_000), (Kibibyte, 1_024_000), (10 * Kibibyte, 102_400),
+            (100 * Kibibyte, 10_240), (Mebibyte, 10_240), (10 * Mebibyte, 10_240),
         ];
-        int[] usual = [Kibibyte, 100 * Kibibyte, Megabyte];
+        int[] usual = [Kibibyte, 100 * Kibibyte, Mebibyte];
         return
             from message in messages
             where PerfSettings.IsFull || usual.Contains(message.Size)

@@ -12,6 +12,8 @@ public sealed class RequestResponse() : Scenario(s_plan)
     private const int BatchCalls = 2000;
     private const int ManyCalls = 10_000;
     private const int MixedCalls = 300;
+    private const int SmallestBytes = 8; // the number of a message: a request for bytes, a yes or no
+    private const int OneWayCalls = 1000;
     private const string Many = "one by one and in batches";
 
     private static readonly TimeSpan s_fullSlice = TimeSpan.FromSeconds(2);
@@ -43,6 +45,16 @@ public sealed class RequestResponse() : Scenario(s_plan)
         yield return MakeCell(10_000, 100);
         yield return MakeCell(50_000, 20);
         yield return MakeCell(100_000, 10);
+        if (PerfSettings.IsFull)
+        {
+            yield return MakeCell(200_000, 10);
+            foreach (int size in (int[])[128, 1 << 10, 4 << 10, 32 << 10, 256 << 10])
+            {
+                yield return MakeCell(SmallestBytes, size, OneWayCalls);
+                yield return MakeCell(size, SmallestBytes, OneWayCalls);
+            }
+        }
+
         CellPlan mixed = MakeCell(LoadOrder.Mixed, PerfSettings.IsFull ? ExchangeMix.Length : MixedCalls);
         yield return mixed with
         {
@@ -53,11 +65,14 @@ public sealed class RequestResponse() : Scenario(s_plan)
         };
     }
 
-    // A slice ends after the number of calls for its size, or after its time, whichever comes first.
     private static CellPlan MakeCell(int requestBytes, int calls) =>
+        MakeCell(requestBytes, requestBytes * AnswerTimes, calls);
+
+    // A slice ends after the number of calls for its size, or after its time, whichever comes first.
+    private static CellPlan MakeCell(int requestBytes, int replyBytes, int calls) =>
         new(nameof(RequestResponse), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, requestBytes)
         {
-            ReplyBytes = requestBytes * AnswerTimes,
+            ReplyBytes = replyBytes,
             Calls = calls,
         })
         {
