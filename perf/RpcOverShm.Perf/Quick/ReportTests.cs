@@ -71,7 +71,10 @@ public sealed class ReportTests
         Assert.That(text, Does.Contain("| a | 100 B | at most 4 | at most 2 |"));
         Assert.That(text, Does.Contain("(2.00 to 5.00) times | 0.875 to 1.25 | met |"));
         Assert.That(text, Does.Contain("(2.00 to 5.00) times | – | met |"));
-        Assert.That(text, Does.Not.Contain("Noise floor"));
+        Assert.That(text, Does.Contain("2 of 2 are met. The interval of the pipe against itself contains 1 in 2 of 2"));
+        ReportRow[] rows = [MakeRow("pipe-again", 0.9, 1.1), MakeRow("pipe-again", 1.05, 1.2)];
+        text = MarkdownReport.Write(MakeReport() with { Bars = [timed], Rows = rows }, []);
+        Assert.That(text, Does.Contain("contains 1 in 1 of 2 rows"));
     }
 
     [Test]

@@ -58,12 +58,21 @@ internal static class ReportParts
     private static ReportPart BarsOf(PerfReport report)
     {
         string text = $"{report.Bars.Count(bar => bar.IsMet)} of {report.Bars.Count} are met.";
-        return new ReportPart("Bars", report.Bars.Count == 0 ? "" : text)
+        return new ReportPart("Bars", report.Bars.Count == 0 ? "" : $"{text} {NullComparisonOf(report)}")
         {
             Columns = ["figure", "cell", "bar", "aim", "measured (95 %)", "noise of the cell", "verdict"],
             Texts = 7,
             Rows = [.. report.Bars.Select(RowOf)],
         };
+    }
+
+    // A method that finds differences where there are none finds others by chance too.
+    private static string NullComparisonOf(PerfReport report)
+    {
+        ReportRow[] rows = [.. report.Rows.Where(row => row.Arm == Fleet.BaselineAgain)];
+        int agreeing = rows.Count(row => row.RatioLow <= 1 && row.RatioHigh >= 1);
+        return $"The interval of the pipe against itself contains 1 in {agreeing} of {rows.Length} rows; "
+            + "9 of 10 are needed to judge a bar.";
     }
 
     private static string[] RowOf(ReportBar bar)
