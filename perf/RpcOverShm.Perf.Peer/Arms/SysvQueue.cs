@@ -44,7 +44,8 @@ internal sealed partial class SysvQueue : IKernelQueue
     {
         RemoveOfDeadProcesses();
         int number = FirstOfProcess + Interlocked.Increment(ref s_made) - 1;
-        var queue = new SysvQueue(Get((number << ProcessBits) | Environment.ProcessId, CreateNew | OwnerReadsAndWrites));
+        int key = (number << ProcessBits) | Environment.ProcessId;
+        var queue = new SysvQueue(Get(key, CreateNew | OwnerReadsAndWrites));
         AppDomain.CurrentDomain.ProcessExit += (_, _) => _ = Control(queue._id, Remove, 0);
         return queue;
     }

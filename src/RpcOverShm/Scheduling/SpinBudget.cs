@@ -17,8 +17,8 @@ namespace RpcOverShm.Scheduling;
 /// without spinning, 64 callers there make 240,000 calls a second instead of 600,000.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
-/// At most (number of processors - 1) threads of this process spin for longer than a moment at a time, the others yield
-/// a few times instead; none spins on a single processor.
+/// At most (number of processors - 1) threads of this process spin for longer than a moment at a time; none spins on a
+/// single processor.
 /// </summary>
 /// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
 internal sealed class SpinBudget(SlowYields? yields = null)
@@ -35,9 +35,6 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     // About 5 µs, with a yield each 2 µs.
     private const int UncountedPauses = 128;
     private const int PausesPerYield = 43;
-
-    // Of a thread that may not spin for longer than that.
-    private const int MostYields = 16;
 
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
@@ -104,7 +101,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
         if (!TryEnter())
         {
-            return YieldUntil(condition);
+            return false;
         }
 
         bool isMet = false;
@@ -178,23 +175,6 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         long before = Stopwatch.GetTimestamp();
         Thread.Yield();
         _yields.Note(before, Stopwatch.GetTimestamp());
-    }
-
-    // With several callers the peer is awake, so the answer is near. The others run meanwhile; a sleep and its wake-up
-    // cost several times as much: with 8 blocking callers of one connection, a call takes 6 µs instead of 20.
-    private bool YieldUntil<TCondition>(TCondition condition)
-        where TCondition : struct, ISpinCondition
-    {
-        for (int i = 0; i < MostYields; i++)
-        {
-            Yield();
-            if (condition.IsMet)
-            {
-                return true;
-            }
-        }
-
-        return false;
     }
 
     private bool Spin<TCondition>(TCondition condition, long start, long budget)
