@@ -29,6 +29,7 @@ internal static class ArmCatalog
         new PipeArm(new ProtobufCodec()),
         new SocketArm(),
         new SocketArm(isTcp: true),
+        new NerdbankArm(),
         new FifoArm(),
         new SpinningArm("mmap", carriesMessages: true),
         new SemaphoreArm(),

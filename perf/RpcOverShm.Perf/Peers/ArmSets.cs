@@ -20,8 +20,11 @@ internal static class ArmSets
     public static IReadOnlyList<string> UsualLarge { get; } =
         [.. UsualWithPayloads, "shm-protobuf-2mib", "grpc-dotnet-uds-2mib"];
 
-    /// <summary>The usual arms, and the round trip of one word, which has no size.</summary>
-    public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
+    /// <summary>The usual arms, the round trip of one word, which has no size, and a multiplexer of streams.</summary>
+    public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual, "nerdbank-uds"];
+
+    /// <summary>The arms of a stream.</summary>
+    public static IReadOnlyList<string> Streams { get; } = [.. UsualWithPayloads, "nerdbank-uds"];
 
     /// <summary>Product, baseline and rivals, for scenarios about one connection each.</summary>
     public static IReadOnlyList<string> Calls { get; } =

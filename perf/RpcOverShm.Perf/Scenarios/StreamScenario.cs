@@ -15,7 +15,7 @@ public sealed class StreamScenario() : Scenario(s_plan)
     private static readonly ScenarioPlan s_plan = new(
         Name,
         [.. CellPlan.Sizes(Name, LoadShape.Pump, 1 << 10, 64 << 10)
-            .Select(cell => cell with { Arms = ArmSets.UsualWithPayloads, Time = CellTime.PerMessage })])
+            .Select(cell => cell with { Arms = ArmSets.Streams, Time = CellTime.PerMessage })])
     {
         Bars =
         [
