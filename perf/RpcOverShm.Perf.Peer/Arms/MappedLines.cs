@@ -72,9 +72,14 @@ internal sealed unsafe partial class MappedLines
     /// <summary>Waits until the other side has set this side's event, and resets it.</summary>
     public void AwaitEvent()
     {
+        const int interrupted = 4;
         while (WaitForSemaphore(Event(_isClient)) != 0)
         {
-            // A signal has interrupted the wait.
+            int error = Marshal.GetLastPInvokeError();
+            if (error != interrupted)
+            {
+                throw new IOException($"The semaphore fails: error {error}.");
+            }
         }
     }
 
@@ -119,6 +124,6 @@ internal sealed unsafe partial class MappedLines
     [LibraryImport("libc", EntryPoint = "sem_post")]
     private static partial int PostSemaphore(byte* semaphore);
 
-    [LibraryImport("libc", EntryPoint = "sem_wait")]
+    [LibraryImport("libc", EntryPoint = "sem_wait", SetLastError = true)]
     private static partial int WaitForSemaphore(byte* semaphore);
 }

@@ -10,7 +10,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 internal sealed class NerdbankArm() : ByteStreamArm("nerdbank-uds")
 {
     private const string ChannelName = "perf";
-    private const int ProtocolVersion = 3; // the newest, without a handshake
+    private const int ProtocolVersion = 3; // the newest that 2.14.411 runs
 
     public override bool Supports(LoadShape shape, CallerKind caller) =>
         caller == CallerKind.Async && base.Supports(shape, caller);

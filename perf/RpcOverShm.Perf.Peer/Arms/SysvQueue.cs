@@ -3,25 +3,20 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A System V message queue. It outlives all processes, so its key says which one has made it: that one removes it when
-/// it ends, and the next that makes one removes those of killed processes.
+/// A System V message queue. It outlives all processes, so the one that has made it removes it when it ends. If that
+/// one is killed, the queue stays until the system restarts, with a message or none.
 /// </summary>
 internal sealed partial class SysvQueue : IKernelQueue
 {
     private const string LimitFile = "/proc/sys/kernel/msgmax";
-    private const string ListFile = "/proc/sysvipc/msg";
-    private const int CreateNew = 0x200 | 0x400; // IPC_CREAT | IPC_EXCL
+    private const string SpaceFile = "/proc/sys/kernel/msgmnb";
+    private const int WithoutKey = 0; // IPC_PRIVATE: a new queue, which others find by its id
+    private const int CreateNew = 0x200; // IPC_CREAT
     private const int OwnerReadsAndWrites = 0b110_000_000;
     private const int Remove = 0; // IPC_RMID
     private const int Interrupted = 4;
+    private const int Removed = 43; // EIDRM
     private const int MostBytes = 256 << 10;
-
-    // The upper byte of a key is the number of the queue in its process, the rest the process id.
-    private const int FirstOfProcess = 0x61;
-    private const int LastOfProcess = 0x6F;
-    private const int ProcessBits = 24;
-
-    private static int s_made;
 
     private readonly int _id;
     private readonly byte[] _message = new byte[sizeof(long) + LargestMessage]; // struct msgbuf (msgop(2))
@@ -32,8 +27,8 @@ internal sealed partial class SysvQueue : IKernelQueue
         : throw new IOException($"There is no System V message queue: error {Marshal.GetLastPInvokeError()}.");
 
     /// <summary>The largest message that the system allows; 0 if it has no such queues.</summary>
-    public static int LargestMessage { get; } = File.Exists(LimitFile) && File.Exists(ListFile)
-        ? (int)Math.Min(MostBytes, long.Parse(File.ReadAllText(LimitFile), CultureInfo.InvariantCulture))
+    public static int LargestMessage { get; } = File.Exists(LimitFile) && File.Exists(SpaceFile)
+        ? (int)Math.Min(MostBytes, Math.Min(NumberIn(LimitFile), NumberIn(SpaceFile)))
         : 0;
 
     public string Place => _id.ToString(CultureInfo.InvariantCulture);
@@ -42,10 +37,7 @@ internal sealed partial class SysvQueue : IKernelQueue
 
     public static SysvQueue Create()
     {
-        RemoveOfDeadProcesses();
-        int number = FirstOfProcess + Interlocked.Increment(ref s_made) - 1;
-        int key = (number << ProcessBits) | Environment.ProcessId;
-        var queue = new SysvQueue(Get(key, CreateNew | OwnerReadsAndWrites));
+        var queue = new SysvQueue(Get(WithoutKey, CreateNew | OwnerReadsAndWrites));
         AppDomain.CurrentDomain.ProcessExit += (_, _) => _ = Control(queue._id, Remove, 0);
         return queue;
     }
@@ -73,23 +65,16 @@ internal sealed partial class SysvQueue : IKernelQueue
         _received = (int)length;
     }
 
-    private static void RemoveOfDeadProcesses()
-    {
-        foreach (string line in File.ReadLines(ListFile).Skip(1))
-        {
-            string[] fields = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
-            int key = (int)long.Parse(fields[0], CultureInfo.InvariantCulture);
-            int process = key & ((1 << ProcessBits) - 1);
-            if (key >> ProcessBits is >= FirstOfProcess and <= LastOfProcess && !Directory.Exists($"/proc/{process}"))
-            {
-                _ = Control(int.Parse(fields[1], CultureInfo.InvariantCulture), Remove, 0);
-            }
-        }
-    }
+    private static long NumberIn(string file) => long.Parse(File.ReadAllText(file), CultureInfo.InvariantCulture);
 
     private static void ThrowUnlessInterrupted()
     {
         int error = Marshal.GetLastPInvokeError();
+        if (error == Removed)
+        {
+            Thread.Sleep(Timeout.Infinite); // this process, or the server's, is ending
+        }
+
         if (error != Interrupted)
         {
             throw new IOException($"The System V message queue fails: error {error}.");

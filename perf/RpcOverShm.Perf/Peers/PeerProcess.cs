@@ -40,9 +40,17 @@ internal sealed class PeerProcess : IAsyncDisposable
     public static async Task<(PeerProcess Server, string Place)> StartServerAsync(
         string arm, string place, TimeSpan deadline)
     {
-        PeerProcess server = await StartAsync($"server of {arm}");
-        LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
-        return (server, (await server.AskAsync(serve, deadline)).NextText());
+        PeerProcess server = await StartAsync($"server of {arm}", ArmCatalog.Find(arm));
+        try
+        {
+            LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
+            return (server, (await server.AskAsync(serve, deadline)).NextText());
+        }
+        catch
+        {
+            await server.DisposeAsync();
+            throw;
+        }
     }
 
     /// <summary>Orders the process to do something, and returns its answer.</summary>

@@ -45,7 +45,7 @@ internal sealed record MachineFacts
 
     public string LoadAverageAfter { get; init; } = Unknown;
 
-    /// <summary>The share of all processors that other programs took before the run, hypervisor included.</summary>
+    /// <summary>The busy share of all processors before the run: this program's start, others, steal.</summary>
     public double OthersPercent { get; init; }
 
     /// <summary>The share of all processor time that the hypervisor took away during the run.</summary>
@@ -91,7 +91,7 @@ internal sealed record MachineFacts
         ["processor", $"{CpuModel}, {Cores} {(Hypervisor ? "cores, a virtual machine" : "cores")}"],
         ["clock", Clocksource],
         ["load average", $"{LoadAverageBefore} before, {LoadAverageAfter} after"],
-        ["other programs", Format.Invariant($"{OthersPercent} % of the processors, in the second before the run")],
+        ["processors busy", Format.Invariant($"{OthersPercent} %, in the second before the run")],
         ["steal", Format.Invariant($"{StealPercent:0.00} % of the time")],
         ["rounds with steal", $"{RoundsWithSteal} of {RoundsMeasured}; none is left out"],
         ["ring", $"{RingCapacityBytes} bytes each way"],

@@ -51,14 +51,14 @@ internal static class ReportParts
         "The machine was busy",
         machine.OthersPercent < NoticeablePercent
             ? ""
-            : "In the second before the run, other programs took "
-                + Format.Invariant($"{machine.OthersPercent} % of the processors. On a quiet machine the times are ")
-                + "shorter, and the ratios are others.");
+            : Format.Invariant($"In the second before the run, the processors were {machine.OthersPercent} % busy, ")
+                + "with other programs, the start of this one, or the hypervisor's other machines. On a quiet machine "
+                + "the times are shorter, and the ratios are others.");
 
     private static ReportPart BarsOf(PerfReport report)
     {
         string text = $"{report.Bars.Count(bar => bar.IsMet)} of {report.Bars.Count} are met.";
-        return new ReportPart("Bars", report.Bars.Count == 0 ? "" : $"{text} {NullComparisonOf(report)}")
+        return new ReportPart("Bars", report.Bars.Count == 0 ? "" : $"{text} {NullComparisonOf(report)}".TrimEnd())
         {
             Columns = ["figure", "cell", "bar", "aim", "measured (95 %)", "noise of the cell", "verdict"],
             Texts = 7,
@@ -69,10 +69,17 @@ internal static class ReportParts
     // A method that finds differences where there are none finds others by chance too.
     private static string NullComparisonOf(PerfReport report)
     {
-        ReportRow[] rows = [.. report.Rows.Where(row => row.Arm == Fleet.BaselineAgain)];
+        // Both kinds of caller have a row with the same figures.
+        ReportRow[] rows =
+        [
+            .. report.Rows.Where(row => row.Arm == Fleet.BaselineAgain)
+                .DistinctBy(row =>
+                    (row.Scenario, row.SizeBytes, row.ReplyBytes, row.Callers, row.Clients, row.Variant)),
+        ];
         int agreeing = rows.Count(row => row.RatioLow <= 1 && row.RatioHigh >= 1);
-        return $"The interval of the pipe against itself contains 1 in {agreeing} of {rows.Length} rows; "
-            + "9 of 10 are needed to judge a bar.";
+        return rows.Length == 0
+            ? ""
+            : $"The interval of the pipe against itself contains 1 in {agreeing} of {rows.Length} cells.";
     }
 
     private static string[] RowOf(ReportBar bar)

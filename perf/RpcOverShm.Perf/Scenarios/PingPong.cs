@@ -98,7 +98,7 @@ public sealed class PingPong() : Scenario(s_plan)
             TimesBetter(4, 8, "1 MiB unary, raw codec, faster than the named pipe", s_raw, s_pipe),
             AtMostTimes(1.5, 1.5, "1 MiB unary, raw payload, against the raw ring", s_payload, s_ring)),
 
-        // Larger arrays are large objects, whose fresh memory takes most of either arm's time: see the README. With 64
+        // Fresh memory takes most of either arm's time with larger arrays: see the README. With 64
         // blocking threads on two processors the scheduler decides.
         AtMostTimes(1, 1, "Raw codec, arrays to 1 MiB, against Protobuf", s_raw, s_blocking) with
         {
