@@ -25,6 +25,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     // spares those that come one right after the other, would cost more.
     private const int IdleMilliseconds = 2;
 
+    private static readonly int s_processors = Environment.ProcessorCount;
+
     private readonly PeerLink _link = coordinator.Link;
     private readonly RingReader _ring = coordinator.Ring;
     private readonly ReaderRole _role = coordinator.Role;
@@ -33,6 +35,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private readonly Action _alarm = coordinator.Link.RaiseLocalEvent;
     private readonly Action<Exception> _onCallbackFailed = coordinator.Link.LogUserCodeFailed;
     private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
+
+    /// <summary>Whether more callers wait than processors could run, so that waiting threads yield at once.</summary>
+    private bool IsCrowded => coordinator.BlockedCallers >= s_processors;
 
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
@@ -192,7 +197,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             long since = 0;
             if (Receive(mine)
                 || coordinator.CloseIfPeerGone(isPeerGone)
-                || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since))
+                || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsCrowded))
             {
                 continue;
             }
@@ -275,7 +280,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
     {
         AutoResetLatch waiter = call.Waiter!;
-        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role)))
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role), out _, IsCrowded))
         {
             waiter.Clear();
             return;

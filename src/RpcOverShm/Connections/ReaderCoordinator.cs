@@ -75,7 +75,9 @@ internal sealed class ReaderCoordinator
     /// </summary>
     public long TakeOvers => Interlocked.Read(ref _takeOvers);
 
-    /// <summary>Whether callers wait for the role or for their response.</summary>
+    /// <summary>The number of callers that wait for the role or for their response.</summary>
+    public int BlockedCallers => _blocked;
+
     public bool HasBlockedCallers => _blocked > 0;
 
     /// <summary>

@@ -26,15 +26,15 @@ internal sealed class SleepingCallers
     }
 
     /// <summary>
-    /// Signals one caller when the role is free. That caller takes the role, or leaves and then checks for other
-    /// sleepers. Signalling all callers would wake many threads for the work of one. The last one to arrive has the
-    /// warmest caches.
+    /// Signals one caller when the role is free, unless one is waking up already, such as one whose answer has come.
+    /// That caller takes the role, or leaves and then checks for other sleepers. Signalling more would wake threads for
+    /// the work of one. The last one to arrive has the warmest caches.
     /// </summary>
     public void SignalOne()
     {
         using (_gate.Enter())
         {
-            if (_waiters.Count > 0)
+            if (_waiters.Count > 0 && !_waiters.Exists(static waiter => waiter.IsSignalled))
             {
                 _waiters[^1].Signal();
             }

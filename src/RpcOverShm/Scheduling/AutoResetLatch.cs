@@ -1,4 +1,5 @@
-using RpcOverShm.Diagnostics;
+using System.Diagnostics;
+using RpcOverShm.Signals;
 
 namespace RpcOverShm.Scheduling;
 
@@ -8,11 +9,15 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 internal sealed class AutoResetLatch
 {
+    // The values of the state. A signal wakes the thread only if that sleeps.
+    private const uint None = 0;
+    private const uint Signalled = 1;
+    private const uint Sleeping = 2;
+
     [ThreadStatic]
     private static AutoResetLatch? s_ofThisThread;
 
-    private readonly Gate _gate = new();
-    private bool _isSignalled;
+    private readonly LocalWord _state = new();
     private TaskCompletionSource? _signal; // of a thread in a long wait
     private BlockedThreadQueue? _queue;
     private volatile Action? _alarm;
@@ -54,12 +59,13 @@ internal sealed class AutoResetLatch
 
     public void Signal()
     {
-        using (_gate.Enter())
+        if (Interlocked.Exchange(ref _state.Value, Signalled) == Sleeping)
         {
-            _isSignalled = true;
-            _gate.Pulse();
-            CompleteLongWait();
+            _state.Wake();
         }
+
+        // StoreLoad: the exchange is a fence. A long wait stores its task, fences, and checks for a signal.
+        CompleteLongWait();
     }
 
     /// <summary>
@@ -70,16 +76,10 @@ internal sealed class AutoResetLatch
     public void Wait(TimeSpan longest)
     {
         bool isShort = longest <= WaitBounds.Patience;
-        using (_gate.Enter())
+        if (!Sleep(isShort ? longest : WaitBounds.Patience) && !isShort)
         {
-            if (_isSignalled || _gate.Wait(isShort ? longest : WaitBounds.Patience) || isShort)
-            {
-                _isSignalled = false;
-                return;
-            }
+            WaitLong(longest - WaitBounds.Patience);
         }
-
-        WaitLong(longest - WaitBounds.Patience);
     }
 
     /// <summary>
@@ -89,36 +89,50 @@ internal sealed class AutoResetLatch
     /// <exception cref="ThreadInterruptedException">The thread was interrupted.</exception>
     public void WaitLong(TimeSpan longest)
     {
-        Task? signal = null;
-        using (_gate.Enter())
-        {
-            if (!_isSignalled)
-            {
-                _signal = new TaskCompletionSource();
-                signal = _signal.Task;
-            }
-        }
-
+        var signal = new TaskCompletionSource();
+        Interlocked.Exchange(ref _signal, signal);
         try
         {
-            signal?.Wait(longest);
+            if (!IsSignalled)
+            {
+                signal.Task.Wait(longest);
+            }
         }
         finally
         {
-            using (_gate.Enter())
-            {
-                _signal = null;
-                _isSignalled = false;
-            }
+            Volatile.Write(ref _signal, null);
+            Clear();
         }
     }
 
-    // Under the gate.
+    /// <summary>
+    /// Discards an earlier signal. The caller must check its condition afterwards, or it may miss what was signalled.
+    /// </summary>
+    public void Clear() => Interlocked.Exchange(ref _state.Value, None);
+
+    /// <summary>Whether a signal waits to be taken. For spinning.</summary>
+    public bool IsSignalled => Volatile.Read(ref _state.Value) == Signalled;
+
+    /// <summary>Takes a signal, which may come before the time has passed. Returns whether there was one.</summary>
+    private bool Sleep(TimeSpan longest)
+    {
+        long begun = Stopwatch.GetTimestamp();
+        uint before = Interlocked.CompareExchange(ref _state.Value, Sleeping, None);
+        for (TimeSpan left = longest; before != Signalled && left > TimeSpan.Zero;)
+        {
+            _state.Wait(Sleeping, left);
+            before = Volatile.Read(ref _state.Value);
+            left = longest - Stopwatch.GetElapsedTime(begun);
+        }
+
+        return Interlocked.Exchange(ref _state.Value, None) == Signalled;
+    }
+
     private void CompleteLongWait()
     {
         try
         {
-            _signal?.TrySetResult();
+            Volatile.Read(ref _signal)?.TrySetResult();
         }
         catch (ThreadInterruptedException)
         {
@@ -126,18 +140,4 @@ internal sealed class AutoResetLatch
             Thread.CurrentThread.Interrupt();
         }
     }
-
-    /// <summary>
-    /// Discards an earlier signal. The caller must check its condition afterwards, or it may miss what was signalled.
-    /// </summary>
-    public void Clear()
-    {
-        using (_gate.Enter())
-        {
-            _isSignalled = false;
-        }
-    }
-
-    /// <summary>Whether a signal waits to be taken. Read without the lock, for spinning.</summary>
-    public bool IsSignalled => Volatile.Read(ref _isSignalled);
 }

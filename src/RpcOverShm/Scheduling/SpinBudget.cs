@@ -36,6 +36,9 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     private const int UncountedPauses = 128;
     private const int PausesPerYield = 43;
 
+    // Measured with 8 blocking callers on two processors: 64 are no better.
+    private const int YieldsInACrowd = 16;
+
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
 
@@ -63,9 +66,10 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
     /// <summary>
     /// Spins as the other overload does, and returns also the time stamp of the beginning of the wait, for
-    /// <see cref="RecordSleep"/>; 0 if the condition was met at once.
+    /// <see cref="RecordSleep"/>; 0 if the condition was met at once. In a crowd more threads wait than there are
+    /// processors. There it yields before it pauses: a pause would keep the next thread from its turn.
     /// </summary>
-    public bool SpinUntil<TCondition>(TCondition condition, out long since)
+    public bool SpinUntil<TCondition>(TCondition condition, out long since, bool isCrowded = false)
         where TCondition : struct, ISpinCondition
     {
         since = 0;
@@ -89,7 +93,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
         // Most waits for a peer that is awake end here. They are not counted: that would be two interlocked operations
         // on a word that all waits of the process share.
-        if (SpinBriefly(condition))
+        if (isCrowded ? YieldUntil(condition) : SpinBriefly(condition))
         {
             if (_budgetTicks < s_firstTicks)
             {
@@ -145,6 +149,21 @@ internal sealed class SpinBudget(SlowYields? yields = null)
                 Yield();
             }
 
+            if (condition.IsMet)
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private bool YieldUntil<TCondition>(TCondition condition)
+        where TCondition : struct, ISpinCondition
+    {
+        for (int i = 0; i < YieldsInACrowd; i++)
+        {
+            Yield();
             if (condition.IsMet)
             {
                 return true;

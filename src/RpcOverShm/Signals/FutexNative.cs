@@ -49,6 +49,13 @@ internal static unsafe partial class FutexNative
     public static void WakeAllPrivate(uint* address) =>
         _ = Futex(SystemCallNumbers.Futex, address, FutexWake | (int)Private, int.MaxValue, null, null, 0);
 
+    /// <summary>Sleeps as <see cref="Wait"/> does, on a word that only this process uses.</summary>
+    public static void WaitPrivate(uint* address, uint expected, TimeSpan timeout)
+    {
+        TimeSpec relative = TimeSpec.From(timeout.Ticks * TimeSpan.NanosecondsPerTick);
+        _ = Futex(SystemCallNumbers.Futex, address, FutexWait | (int)Private, expected, &relative, null, 0);
+    }
+
     /// <summary>Sleeps while every word has its expected value, at most for the timeout.</summary>
     /// <returns>The index of a woken word, or the negative errno.</returns>
     public static int WaitAny(WaitEntry* entries, uint count, TimeSpan timeout)

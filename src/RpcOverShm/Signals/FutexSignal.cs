@@ -1,4 +1,3 @@
-using System.Runtime.CompilerServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
@@ -12,8 +11,7 @@ namespace RpcOverShm.Signals;
 /// </summary>
 internal sealed unsafe class FutexSignal : ISignal
 {
-    // Pinned, because the kernel uses its address. An array of its own keeps it away from hot fields.
-    private readonly uint[] _localEvents = GC.AllocateArray<uint>(1, pinned: true);
+    private readonly LocalWord _localEvents = new();
     private readonly List<Sleeper>? _sleepers;
     private readonly Gate _gate = new();
 
@@ -23,7 +21,7 @@ internal sealed unsafe class FutexSignal : ISignal
     /// <summary>Whether the kernel has futex_waitv and lets this process call it.</summary>
     public static bool IsWaitvSupported { get; } = ProbeWaitv();
 
-    public uint LocalEvents => Volatile.Read(ref _localEvents[0]);
+    public uint LocalEvents => Volatile.Read(ref _localEvents.Value);
 
     public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout) =>
         _sleepers is null
@@ -35,10 +33,10 @@ internal sealed unsafe class FutexSignal : ISignal
     public void RaiseLocalEvent()
     {
         // A counter of this process, not shared memory: only its own sleepers compare it.
-        uint now = Interlocked.Increment(ref _localEvents[0]);
+        uint now = Interlocked.Increment(ref _localEvents.Value);
         if (_sleepers is null)
         {
-            FutexNative.WakeAllPrivate(LocalEventsAddress);
+            _localEvents.Wake();
             return;
         }
 
@@ -49,8 +47,6 @@ internal sealed unsafe class FutexSignal : ISignal
         }
     }
 
-    private uint* LocalEventsAddress => (uint*)Unsafe.AsPointer(ref _localEvents[0]);
-
     private bool WaitOnBoth(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         FutexNative.WaitEntry* entries = stackalloc FutexNative.WaitEntry[2];
@@ -58,12 +54,12 @@ internal sealed unsafe class FutexSignal : ISignal
         entries[1] = new()
         {
             Value = localEventsSeen,
-            Address = (ulong)LocalEventsAddress,
+            Address = (ulong)_localEvents.Address,
             Flags = FutexNative.Size32 | FutexNative.Private,
         };
         int result = FutexNative.WaitAny(entries, 2, timeout);
 
-        // The kernel has only the address of the counter, so the GC must not collect the array during the sleep.
+        // The kernel has only the address of the counter, so the GC must not collect it during the sleep.
         GC.KeepAlive(this);
         return result != -FutexNative.ErrnoETIMEDOUT;
     }

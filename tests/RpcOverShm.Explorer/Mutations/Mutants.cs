@@ -261,12 +261,12 @@ internal static class Mutants
             "stream, close"),
         new(
             "a local event is counted before the wake", Signal,
-            "uint now = Interlocked.Increment(ref _localEvents[0]);",
+            "uint now = Interlocked.Increment(ref _localEvents.Value);",
             "uint now = 1;",
             "stream, close"),
         new(
             "a local event wakes", Signal,
-            "            FutexNative.WakeAllPrivate(LocalEventsAddress);\n",
+            "            _localEvents.Wake();\n",
             "",
             "stream, close"),
         new(

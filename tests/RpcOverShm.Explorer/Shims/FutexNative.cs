@@ -30,6 +30,8 @@ internal static unsafe class FutexNative
 
     public static void WakeAll(uint* address) => Run.Perform(new Op(OpKind.Wake, Run.LocationOf(address)));
 
+    public static void WaitPrivate(uint* address, uint expected, TimeSpan timeout) => Wait(address, expected, timeout);
+
     public static void WakeAllPrivate(uint* address) => WakeAll(address);
 
     public static int WaitAny(WaitEntry* entries, uint count, TimeSpan timeout)

@@ -13,7 +13,7 @@ public class AutoResetLatchTests
         _latch.Signal();
         Assert.That(_latch.IsSignalled);
 
-        TestThread.Start("waiter", () => _latch.Wait(Timeout.InfiniteTimeSpan)).Join();
+        TestThread.Start("waiter", () => _latch.Wait(Timeouts.Wait)).Join();
 
         Assert.That(_latch.IsSignalled, Is.False);
     }
@@ -105,7 +105,7 @@ public class AutoResetLatchTests
         {
             for (int i = 0; i < Rounds; i++)
             {
-                _latch.Wait(Timeout.InfiniteTimeSpan);
+                _latch.Wait(Timeouts.Wait);
                 other.Signal();
             }
         });

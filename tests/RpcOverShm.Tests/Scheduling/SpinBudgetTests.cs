@@ -44,6 +44,17 @@ public class SpinBudgetTests
         Assert.That(checks.Count, Is.GreaterThan(16));
     }
 
+    [TestCase(true)]
+    [TestCase(false)]
+    public void SpinUntil_InACrowd_YieldsFirst(bool isCrowded)
+    {
+        var yields = new SlowYields(TimeSpan.FromTicks(-1)); // Two yields in a row say that yields are slow.
+        var budget = new SpinBudget(yields);
+
+        Assert.That(budget.SpinUntil(new Condition(new Checks(metAt: 3)), out _, isCrowded));
+        Assert.That(yields.AreExpected(Stopwatch.GetTimestamp()), Is.EqualTo(isCrowded));
+    }
+
     [Test]
     public void SpinUntil_AfterManyFailures_DoesNotSpin()
     {
