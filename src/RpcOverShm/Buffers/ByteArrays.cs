@@ -5,20 +5,21 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Buffers;
 
 /// <summary>
-/// The arrays of messages and frames. Those up to 64 KiB come from the shared pool of the process. It would keep larger
-/// ones by the gigabyte after a burst, so these come from a pool of this library, which keeps at most 64 MiB of free
-/// arrays; the garbage collector takes the others. Thread-safe.
+/// The arrays of messages and frames. Those up to 32 KiB come from the shared pool of the process. That pool keeps 32
+/// arrays of a size for each processor, fewer than the chains of a few large messages have. Of larger sizes it would
+/// keep gigabytes after a burst. So larger arrays come from a pool of this library, which keeps at most 64 MiB of free
+/// ones; the garbage collector takes the others. Thread-safe.
 /// </summary>
 internal static class ByteArrays
 {
     /// <summary>The maximum of free bytes that this pool keeps for reuse.</summary>
     public const long MostKeptBytes = 64 << 20;
 
-    /// <summary>The size up to which arrays come from the shared pool; larger ones are large objects.</summary>
-    public const int SharedBytes = 64 << 10;
+    /// <summary>The size up to which arrays come from the shared pool.</summary>
+    public const int SharedBytes = 32 << 10;
 
-    // Sizes are powers of two: 128 KiB is the first, 64 MiB the last. A larger array is never kept.
-    private const int SizeCount = 10;
+    // Sizes are powers of two: 64 KiB is the first, 64 MiB the last. A larger array is never kept.
+    private const int SizeCount = 11;
 
     // Taken for arrays only whose copy costs a hundred times as much.
     private static readonly Gate s_lock = new();
@@ -74,12 +75,29 @@ internal static class ByteArrays
 
         using (s_lock.Enter())
         {
-            if (s_keptBytes + array.Length <= MostKeptBytes)
+            if (TryMakeRoom(index))
             {
                 s_keptBytes += array.Length;
                 s_free[index].Push(array);
             }
         }
+    }
+
+    // Under the lock. Arrays of the size with the most bytes go first: those of an old burst must not keep others out.
+    private static bool TryMakeRoom(int index)
+    {
+        while (s_keptBytes + SizeOf(index) > MostKeptBytes)
+        {
+            int most = Enumerable.Range(0, SizeCount).MaxBy(static size => (long)s_free[size].Count * SizeOf(size));
+            if (most == index)
+            {
+                return false;
+            }
+
+            s_keptBytes -= s_free[most].Pop().Length;
+        }
+
+        return true;
     }
 
     private static void ReturnShared(byte[] array)

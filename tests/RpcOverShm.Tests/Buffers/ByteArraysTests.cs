@@ -45,4 +45,17 @@ internal sealed class ByteArraysTests
 
         Assert.That(ByteArrays.KeptBytes, Is.InRange(60 << 20, ByteArrays.MostKeptBytes));
     }
+
+    [Test]
+    public void Return_AfterABurstOfAnotherSize_TakesItsPlace()
+    {
+        byte[][] burst = [.. Enumerable.Range(0, 100).Select(_ => ByteArrays.Rent(1 << 20))];
+        byte[][] later = [.. Enumerable.Range(0, 100).Select(_ => ByteArrays.Rent(64 << 10))];
+        Array.ForEach(burst, ByteArrays.Return);
+
+        Array.ForEach(later, ByteArrays.Return);
+
+        Assert.That(ByteArrays.KeptBytes, Is.AtMost(ByteArrays.MostKeptBytes));
+        Assert.That(ByteArrays.Rent(64 << 10), Is.SameAs(later[^1]));
+    }
 }
