@@ -23,9 +23,8 @@ public sealed class PingPong() : Scenario(s_plan)
     private static readonly BarArm s_raw = Blocking("shm-raw");
     private static readonly BarArm s_payload = Blocking("shm-payload");
 
-    private static readonly int[] s_extremes = [0, 4 << 20];
     private static readonly int[] s_further =
-        [8, 64, 256, 512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 2 << 20];
+        [0, 8, 64, 256, 512, 4 << 10, 10 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20];
 
     private static readonly ScenarioPlan s_plan = new(nameof(PingPong), [.. MakeCells()])
     {
@@ -40,15 +39,10 @@ public sealed class PingPong() : Scenario(s_plan)
     private static IEnumerable<CellPlan> MakeCells()
     {
         yield return Echo(Tiny) with { Arms = ArmSets.WithFloor };
-        int[] sizes = [Kibibyte, 10 * Kibibyte, 100 * Kibibyte, Kibibyte * Kibibyte];
+        int[] sizes = [Kibibyte, 100 * Kibibyte, Kibibyte * Kibibyte];
         foreach (int size in PerfSettings.IsFull ? [.. sizes.Concat(s_further).Order()] : sizes)
         {
             yield return EchoOfUsualArms(size);
-        }
-
-        foreach (int size in s_extremes)
-        {
-            yield return EchoOfUsualArms(size) with { Weight = 0.5 };
         }
 
         foreach (int callers in (int[])[8, 64])
