@@ -24,7 +24,7 @@ public sealed class PingPong() : Scenario(s_plan)
     private static readonly BarArm s_payload = Blocking("shm-payload");
 
     private static readonly int[] s_further =
-        [0, 8, 64, 256, 512, 4 << 10, 10 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 2 << 20, 4 << 20];
+        [0, 8, 64, 256, 512, 4 << 10, 10 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 2 << 20];
 
     private static readonly ScenarioPlan s_plan = new(nameof(PingPong), [.. MakeCells()])
     {
@@ -45,6 +45,7 @@ public sealed class PingPong() : Scenario(s_plan)
             yield return EchoOfUsualArms(size);
         }
 
+        yield return EchoOfUsualArms(4 << 20) with { Weight = 0.5 };
         foreach (int callers in (int[])[8, 64])
         {
             CellPlan plan = Echo(Kibibyte);

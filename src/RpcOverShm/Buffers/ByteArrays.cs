@@ -84,12 +84,18 @@ internal static class ByteArrays
     }
 
     // Under the lock. Arrays of the size with the most bytes go first: those of an old burst must not keep others out.
+    // A very large array takes only room that is free, or it would drive out many that are used more often.
     private static bool TryMakeRoom(int index)
     {
         while (s_keptBytes + SizeOf(index) > MostKeptBytes)
         {
-            int most = Enumerable.Range(0, SizeCount).MaxBy(static size => (long)s_free[size].Count * SizeOf(size));
-            if (most == index)
+            int most = 0;
+            for (int other = 1; other < SizeCount; other++)
+            {
+                most = BytesOf(other) > BytesOf(most) ? other : most;
+            }
+
+            if (most == index || SizeOf(index) > MostKeptBytes / 8)
             {
                 return false;
             }
@@ -99,6 +105,8 @@ internal static class ByteArrays
 
         return true;
     }
+
+    private static long BytesOf(int index) => (long)s_free[index].Count * SizeOf(index);
 
     private static void ReturnShared(byte[] array)
     {

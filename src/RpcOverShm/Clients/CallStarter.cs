@@ -90,7 +90,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
 
             if (attempt >= MaxAttempts && !call.IsDone)
             {
-                call.Waiter!.Wait(PauseAfterClose);
+                call.Waiter!.WaitLong(PauseAfterClose);
             }
         }
     }

@@ -106,7 +106,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
 
                 if (attempt++ >= CallStarter.MaxAttempts && !call.IsDone)
                 {
-                    call.Waiter!.Wait(CallStarter.PauseAfterClose);
+                    call.Waiter!.WaitLong(CallStarter.PauseAfterClose);
                 }
             }
         }

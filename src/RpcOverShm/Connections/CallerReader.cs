@@ -36,7 +36,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private readonly Action<Exception> _onCallbackFailed = coordinator.Link.LogUserCodeFailed;
     private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
 
-    /// <summary>Whether more callers wait than processors could run, so that waiting threads yield at once.</summary>
+    /// <summary>Whether blocked callers could keep all processors busy, so that a wait begins with yields.</summary>
     private bool IsCrowded => coordinator.BlockedCallers >= s_processors;
 
     /// <summary>
@@ -301,7 +301,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
         finally
         {
-            // Needed after a thread interrupt too, or this caller would get signals meant for a sleeping one.
+            // After an exception too, or this caller would get signals meant for a sleeping one.
             coordinator.SleepingCallers.Remove(waiter);
         }
     }

@@ -70,7 +70,7 @@ internal sealed class AutoResetLatch
 
     /// <summary>
     /// Waits for a signal and takes it, or returns when the time has passed. If that takes longer than
-    /// <see cref="WaitBounds.Patience"/>, it becomes a <see cref="WaitLong"/>.
+    /// <see cref="WaitBounds.Patience"/>, it becomes a <see cref="WaitLong"/>. A time of zero or less has passed.
     /// </summary>
     /// <exception cref="ThreadInterruptedException">The thread was interrupted.</exception>
     public void Wait(TimeSpan longest)

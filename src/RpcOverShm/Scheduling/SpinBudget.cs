@@ -66,7 +66,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
     /// <summary>
     /// Spins as the other overload does, and returns also the time stamp of the beginning of the wait, for
-    /// <see cref="RecordSleep"/>; 0 if the condition was met at once. In a crowd more threads wait than there are
+    /// <see cref="RecordSleep"/>; 0 if the condition was met at once. In a crowd as many threads wait as there are
     /// processors. There it yields before it pauses: a pause would keep the next thread from its turn.
     /// </summary>
     public bool SpinUntil<TCondition>(TCondition condition, out long since, bool isCrowded = false)
@@ -163,10 +163,15 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     {
         for (int i = 0; i < YieldsInACrowd; i++)
         {
-            Yield();
+            long now = Yield();
             if (condition.IsMet)
             {
                 return true;
+            }
+
+            if (_yields.AreExpected(now))
+            {
+                break;
             }
         }
 
@@ -189,11 +194,14 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         return false;
     }
 
-    private void Yield()
+    // Returns the time stamp after the yield.
+    private long Yield()
     {
         long before = Stopwatch.GetTimestamp();
         Thread.Yield();
-        _yields.Note(before, Stopwatch.GetTimestamp());
+        long after = Stopwatch.GetTimestamp();
+        _yields.Note(before, after);
+        return after;
     }
 
     private bool Spin<TCondition>(TCondition condition, long start, long budget)
@@ -220,8 +228,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
             if (now - burstStart > s_burstTicks)
             {
-                Yield();
-                burstStart = Stopwatch.GetTimestamp();
+                burstStart = Yield();
             }
         }
     }

@@ -5,12 +5,16 @@ namespace RpcOverShm.Signals;
 /// <summary>A word of this process on which its threads sleep. Thread-safe.</summary>
 internal sealed unsafe class LocalWord
 {
-    // Pinned, because the kernel uses its address. An array of its own keeps it away from hot fields.
-    private readonly uint[] _word = GC.AllocateArray<uint>(1, pinned: true);
+    // The words before and after it keep others out of its cache line.
+    private const int Words = 64;
+    private const int Index = Words / 2;
 
-    public ref uint Value => ref _word[0];
+    // Pinned, because the kernel uses its address.
+    private readonly uint[] _words = GC.AllocateArray<uint>(Words, pinned: true);
 
-    public uint* Address => (uint*)Unsafe.AsPointer(ref _word[0]);
+    public ref uint Value => ref _words[Index];
+
+    public uint* Address => (uint*)Unsafe.AsPointer(ref _words[Index]);
 
     /// <summary>
     /// Sleeps while the word has the expected value, at most for the timeout. Wake-ups can be spurious.

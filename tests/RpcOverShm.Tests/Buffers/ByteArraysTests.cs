@@ -47,6 +47,18 @@ internal sealed class ByteArraysTests
     }
 
     [Test]
+    public void Return_OfAVeryLargeArray_DrivesOutNoOthers()
+    {
+        byte[][] arrays = [.. Enumerable.Range(0, 100).Select(_ => ByteArrays.Rent(64 << 10))];
+        byte[] veryLarge = ByteArrays.Rent(64 << 20);
+        Array.ForEach(arrays, ByteArrays.Return);
+
+        ByteArrays.Return(veryLarge);
+
+        Assert.That(ByteArrays.Rent(64 << 10), Is.SameAs(arrays[^1]));
+    }
+
+    [Test]
     public void Return_AfterABurstOfAnotherSize_TakesItsPlace()
     {
         byte[][] burst = [.. Enumerable.Range(0, 100).Select(_ => ByteArrays.Rent(1 << 20))];

@@ -49,7 +49,7 @@ public class EventLoopTakeOverTests : EventLoopFixture
 
         other.Request();
 
-        Eventually(() => other.Runs == 1);
+        Eventually(() => other.Runs > 0);
         Assert.That((Loop.StuckThreads, slow.TakeOvers, slow.HasKeptLoop), Is.EqualTo((1, 1, (bool?)null)));
         isOver.Set();
         Eventually(() => Loop.StuckThreads == 0);
