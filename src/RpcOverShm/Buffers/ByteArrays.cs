@@ -27,9 +27,17 @@ internal static class ByteArrays
         [.. Enumerable.Range(0, SizeCount).Select(_ => new Stack<byte[]>())];
 
     private static long s_keptBytes;
+    private static long s_rents;
+    private static long s_returns;
 
     /// <summary>The free bytes that this pool keeps.</summary>
     public static long KeptBytes => Volatile.Read(ref s_keptBytes);
+
+    /// <summary>The arrays of this pool that were rented so far, those of the shared pool not included.</summary>
+    public static long Rents => Volatile.Read(ref s_rents);
+
+    /// <summary>The arrays that were given back to this pool, kept or not.</summary>
+    public static long Returns => Volatile.Read(ref s_returns);
 
     /// <summary>Returns an array of at least this size, with any content.</summary>
     public static byte[] Rent(int size)
@@ -47,6 +55,7 @@ internal static class ByteArrays
 
         using (s_lock.Enter())
         {
+            s_rents++;
             if (s_free[index].TryPop(out byte[]? free))
             {
                 s_keptBytes -= free.Length;
@@ -75,6 +84,7 @@ internal static class ByteArrays
 
         using (s_lock.Enter())
         {
+            s_returns++;
             if (TryMakeRoom(index))
             {
                 s_keptBytes += array.Length;

@@ -160,7 +160,19 @@ internal sealed class CallbackChainTests : CallbackFixture
                     ScriptClient back = Back(context);
                     await giveUp.CancelAsync();
                     await mayCallBack.Task;
-                    answer.SetResult((await back.UnaryAsync(request)).Text());
+
+                    // While the client waits for the end of a call that it gave up, it refuses callbacks of the call.
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken)
+                        .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                    try
+                    {
+                        answer.SetResult((await back.UnaryAsync(request)).Text());
+                    }
+                    catch (RpcException exception)
+                    {
+                        answer.SetException(exception);
+                    }
+
                     return request;
                 },
             },

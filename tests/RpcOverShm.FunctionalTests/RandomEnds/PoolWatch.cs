@@ -1,12 +1,13 @@
 using System.Buffers;
 using System.Collections.Concurrent;
 using System.Diagnostics.Tracing;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>
-/// Counts the arrays of the shared byte pool that were rented since its creation and not returned. It sees the whole
-/// process, where other code may rent too, so tests wait for the count.
+/// Counts the arrays of the shared byte pool, and of the library's own, that were rented since its creation and not
+/// returned. It sees the whole process, where other code may rent too, so tests wait for the count.
 /// </summary>
 internal sealed class PoolWatch : EventListener
 {
@@ -16,15 +17,20 @@ internal sealed class PoolWatch : EventListener
 
     // The base constructor announces sources before this class's constructor runs, so this needs an initializer.
     private readonly ConcurrentDictionary<int, int> _outstanding = new();
+    private readonly long _ownRents = ByteArrays.Rents;
+    private readonly long _ownReturns = ByteArrays.Returns;
     private int _rented;
 
-    public int RentedCount => Volatile.Read(ref _rented);
+    public long RentedCount => Volatile.Read(ref _rented) + ByteArrays.Rents - _ownRents;
 
     /// <summary>The number of arrays rented and not returned.</summary>
-    public int Outstanding => _outstanding.Count;
+    public long Outstanding => _outstanding.Count + OwnOutstanding;
+
+    private long OwnOutstanding => ByteArrays.Rents - _ownRents - (ByteArrays.Returns - _ownReturns);
 
     /// <summary>Lists the sizes of the outstanding arrays.</summary>
-    public override string ToString() => string.Join(", ", _outstanding.Values.Order());
+    public override string ToString() =>
+        $"{string.Join(", ", _outstanding.Values.Order())}, and {OwnOutstanding} large ones";
 
     protected override void OnEventSourceCreated(EventSource eventSource)
     {

@@ -53,16 +53,31 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
     public async Task ThreadsThatAreInterruptedAllTheTime_DisturbNobodyElse()
     {
         const int Interrupts = 1500;
-        ShmRig rig = await StartShmAsync(new Script { Duplex = EchoAsync });
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Duplex = EchoAsync,
+            Unary = async (request, context) =>
+            {
+                if (request.Text() == Held)
+                {
+                    await Task.WhenAny(mayEnd.Task, Task.Delay(Timeout.Infinite, context.CancellationToken));
+                }
+
+                return request;
+            },
+        });
         rig.Client.Unary(Payloads.Empty);
         bool isOver = false;
         int interrupted = 0;
         var wrong = new ConcurrentQueue<string>();
         TestThread[] victims = [.. Enumerable.Range(0, 3).Select(i => TestThread.Start($"victim {i}", () =>
         {
-            while (!Volatile.Read(ref isOver))
+            for (int call = 0; !Volatile.Read(ref isOver); call++)
             {
-                if (Thrown(() => Call(rig.Client, i, wrong)) is { } end)
+                // An interrupt of a short wait takes effect in the next long one.
+                bool isHeld = call % 16 == 15;
+                if (Thrown(() => Call(rig.Client, isHeld ? Held : null, i, wrong)) is { } end)
                 {
                     Interlocked.Increment(ref interrupted);
                     if (end is not ThreadInterruptedException)
@@ -76,7 +91,7 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
         {
             while (!Volatile.Read(ref isOver))
             {
-                if (Thrown(() => Call(rig.Client, i, wrong)) is { } end)
+                if (Thrown(() => Call(rig.Client, held: null, i, wrong)) is { } end)
                 {
                     wrong.Enqueue($"other: {end}");
                 }
@@ -102,6 +117,7 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
             }
         });
         Volatile.Write(ref isOver, value: true);
+        mayEnd.SetResult();
         Array.ForEach([.. victims, .. others], thread => thread.Join());
         await Task.WhenAll(streams).Bounded();
 
@@ -111,9 +127,10 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
     }
 
     // The user's own wait would be interrupted too, so this has none.
-    private static void Call(ScriptClient client, int i, ConcurrentQueue<string> wrong)
+    private static void Call(ScriptClient client, string? held, int i, ConcurrentQueue<string> wrong)
     {
-        if (!client.Unary(Payloads.OfSize(i * 3000)).IsOfSize(i * 3000))
+        Payload answer = client.Unary(held is null ? Payloads.OfSize(i * 3000) : Payloads.Of(held));
+        if (held is null ? !answer.IsOfSize(i * 3000) : answer.Text() != held)
         {
             wrong.Enqueue("A wrong answer.");
         }
