@@ -33,16 +33,12 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     }
 
     /// <summary>
-    /// Checks and counts a request, unless that was done, and does its work. Returns a fresh answer when the request
-    /// asks for one of another size, and null when the request itself is the answer.
+    /// Checks and counts a request, and does its work. Returns a fresh answer when the request asks for one of another
+    /// size, and null when the request itself is the answer.
     /// </summary>
-    public static byte[]? MakeOther(ReadOnlySpan<byte> request, bool isCounted = false)
+    public static byte[]? MakeOther(ReadOnlySpan<byte> request)
     {
-        if (!isCounted)
-        {
-            ServedTally.CountRequest(request);
-        }
-
+        ServedTally.CountRequest(request);
         ServedWork.Do(request);
         int size = EchoNumber.ReplyBytes(request);
         if (size == LoadOrder.SameAsRequest)

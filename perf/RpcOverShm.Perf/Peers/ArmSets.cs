@@ -26,6 +26,9 @@ internal static class ArmSets
     /// <summary>The arms of a stream.</summary>
     public static IReadOnlyList<string> Streams { get; } = [.. UsualWithPayloads, "nerdbank-uds"];
 
+    /// <summary>The former implementation of gRPC, in cells where it shows what the others show already.</summary>
+    private static IReadOnlyList<string> Former { get; } = PerfSettings.IsFull ? ["grpc-core-uds"] : [];
+
     /// <summary>Product, baseline and rivals, for scenarios about one connection each.</summary>
     public static IReadOnlyList<string> Calls { get; } =
         ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "grpc-dotnet-uds", "grpc-core-uds"];
@@ -53,7 +56,7 @@ internal static class ArmSets
 
     /// <summary>Product and baseline, with messages of every form, and the rivals.</summary>
     public static IReadOnlyList<string> Forms { get; } =
-        [.. Few, "shm-payload", "shm-object", "pipe-protobuf", "grpc-dotnet-uds", "grpc-core-uds"];
+        [.. Few, "shm-payload", "shm-object", "pipe-protobuf", "grpc-dotnet-uds", .. Former];
 
     /// <summary>Mechanisms that not every system has.</summary>
     public static IReadOnlyList<string> KernelQueues { get; } = ["posix-mq", "sysv-mq"];
@@ -77,7 +80,7 @@ internal static class ArmSets
     public static IReadOnlyList<string> Crowd { get; } =
     [
         "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain,
-        "grpc-dotnet-uds", "grpc-core-uds",
+        "grpc-dotnet-uds", .. Former,
     ];
 
     /// <summary>The same, and calls without an answer, for scenarios in which only the clients send.</summary>

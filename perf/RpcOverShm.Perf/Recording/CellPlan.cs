@@ -36,7 +36,10 @@ internal sealed record CellPlan(string Scenario, LoadOrder Order)
     /// <summary>The least length of a slice, independent of the seconds of a row.</summary>
     public TimeSpan ShortestSlice { get; init; }
 
-    /// <summary>Above 0: the bytes that each row sends in all its rounds, regardless of the time.</summary>
+    /// <summary>
+    /// Above 0: the bytes that each row sends in all its rounds, or what its arm carries in twenty seconds, if that is
+    /// less.
+    /// </summary>
     public long VolumeBytes { get; init; }
 
     /// <summary>The largest message, either way.</summary>

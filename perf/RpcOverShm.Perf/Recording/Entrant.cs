@@ -8,6 +8,7 @@ internal sealed class Entrant
     private const int FirstGroups = 4;
     private const int LargestGrowth = 8;
     private static readonly TimeSpan s_volumeDeadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan s_longestVolume = TimeSpan.FromSeconds(20);
 
     private readonly CellPlan _plan;
     private readonly LoadOrder _order;
@@ -123,9 +124,13 @@ internal sealed class Entrant
         return _lastMessages = InGroups(Math.Min(wanted, most));
     }
 
-    // The volume is that of all rounds and clients.
-    private long MessagesOf(long volumeBytes) =>
-        InGroups(volumeBytes / _rounds / _plan.Clients / Math.Max(1, _order.SizeBytes));
+    // The volume and the longest time are those of all rounds, the volume of all clients too.
+    private long MessagesOf(long volumeBytes)
+    {
+        double most = Math.Min(
+            (double)volumeBytes / Math.Max(1, _order.SizeBytes), _messagesPerSecond * s_longestVolume.TotalSeconds);
+        return InGroups((long)(most / _rounds / _plan.Clients));
+    }
 
     private long InGroups(long messages) => Math.Max(1, messages / _group) * _group;
 }

@@ -16,7 +16,7 @@ public sealed class Backlog
     private const int SizeBytes = 100;
     private const int Calls = 10_000;
     private const int WorkMicroseconds = 30;
-    private const int Rounds = 20;
+    private const int Rounds = 10;
     private const int WarmUps = 3;
     private const double MostFirstMs = 1;
     private const double WorstFirstMs = 10;
