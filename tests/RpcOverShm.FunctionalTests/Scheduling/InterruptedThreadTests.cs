@@ -57,15 +57,7 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script
         {
             Duplex = EchoAsync,
-            Unary = async (request, context) =>
-            {
-                if (request.Text() == Held)
-                {
-                    await Task.WhenAny(mayEnd.Task, Task.Delay(Timeout.Infinite, context.CancellationToken));
-                }
-
-                return request;
-            },
+            Unary = (request, context) => HoldUntilAsync(request, context, mayEnd.Task),
         });
         rig.Client.Unary(Payloads.Empty);
         bool isOver = false;
@@ -97,16 +89,8 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
                 }
             }
         }))];
-        Task[] streams = [.. Enumerable.Range(0, 2).Select(async _ =>
-        {
-            using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
-            for (int i = 0; !Volatile.Read(ref isOver); i = (i + 1) % 1000)
-            {
-                await call.RequestStream.WriteAsync(Payloads.OfSize(i));
-                Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None));
-                Assert.That(call.ResponseStream.Current.IsOfSize(i));
-            }
-        })];
+        Task[] streams =
+            [.. Enumerable.Range(0, 2).Select(_ => StreamAsync(rig.Client, () => Volatile.Read(ref isOver)))];
 
         await Timeouts.OnThread(() =>
         {
@@ -143,6 +127,27 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
         {
             await responses.WriteAsync(requests.Current);
         }
+    }
+
+    private static async Task StreamAsync(ScriptClient client, Func<bool> isOver)
+    {
+        using AsyncDuplexStreamingCall<Payload, Payload> call = client.Duplex();
+        for (int i = 0; !isOver(); i = (i + 1) % 1000)
+        {
+            await call.RequestStream.WriteAsync(Payloads.OfSize(i));
+            Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None));
+            Assert.That(call.ResponseStream.Current.IsOfSize(i));
+        }
+    }
+
+    private static async Task<Payload> HoldUntilAsync(Payload request, ServerCallContext context, Task mayEnd)
+    {
+        if (request.Text() == Held)
+        {
+            await Task.WhenAny(mayEnd, Task.Delay(Timeout.Infinite, context.CancellationToken));
+        }
+
+        return request;
     }
 
     private static async Task<Payload> HoldAsync(
