@@ -176,9 +176,8 @@ class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread,
         s["asleep", c] = frozenset()
 
     def signal_if_free(self, s, c):
-        """Signals the last one of several, unless one of them was signalled before."""
-        is_any_waking = any(sleeper in s["sig"] for sleeper in s["latched", c])
-        if s["blocked", c] and s["role", c] == FREE and not is_any_waking and "no_signal" not in self.off:
+        """Signals the last one of several, even if it was signalled before."""
+        if s["blocked", c] and s["role", c] == FREE and "no_signal" not in self.off:
             s["sig"] = s["sig"] | frozenset(s["latched", c][-1:])
 
     def is_active(self, s, c):

@@ -20,16 +20,6 @@ public class SleepingCallersTests
     }
 
     [Test]
-    public void SignalOne_WhileOneWakesUp_SignalsNoOther()
-    {
-        _latches[0].Signal();
-
-        _sleepers.SignalOne();
-
-        Assert.That(_latches.Count(latch => latch.IsSignalled), Is.EqualTo(1));
-    }
-
-    [Test]
     public void SignalOne_AfterTheSignalledHasLeft_SignalsAnother()
     {
         _sleepers.SignalOne();
