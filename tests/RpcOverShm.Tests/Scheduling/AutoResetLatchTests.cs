@@ -119,6 +119,44 @@ public class AutoResetLatchTests
         answering.Join();
     }
 
+    // A long wait may end early, because of the end of an earlier signal, so its condition is checked.
+    [Test]
+    public void Signal_OfLongWaits_IsNeverLost()
+    {
+        const int Rounds = 10_000;
+        var other = new AutoResetLatch();
+        int asked = 0;
+        int answered = 0;
+        TestThread answering = TestThread.Start("answering", () =>
+        {
+            for (int i = 1; i <= Rounds; i++)
+            {
+                WaitUntil(_latch, i, ref asked);
+                Volatile.Write(ref answered, i);
+                other.Signal();
+            }
+        });
+
+        for (int i = 1; i <= Rounds; i++)
+        {
+            Volatile.Write(ref asked, i);
+            _latch.Signal();
+            WaitUntil(other, i, ref answered);
+        }
+
+        answering.Join();
+
+        static void WaitUntil(AutoResetLatch latch, int value, ref int actual)
+        {
+            while (Volatile.Read(ref actual) < value)
+            {
+                long begun = Stopwatch.GetTimestamp();
+                latch.WaitLong(Timeouts.Wait);
+                Assert.That(Stopwatch.GetElapsedTime(begun), Is.LessThan(Timeouts.Wait), "The signal was lost.");
+            }
+        }
+    }
+
     [Test]
     public void OfThisThread_OnEachThread_IsItsOwn()
     {

@@ -40,16 +40,21 @@ public class EventLoopTakeOverTests : EventLoopFixture
     [Test]
     public void UserCode_ThatKeepsTheLoop_LosesIt()
     {
+        using var hasBegun = new ManualResetEventSlim();
         using var isOver = new ManualResetEventSlim();
         FakeSource slow = Add();
         FakeSource other = Add();
-        slow.UserCode = isOver.Wait;
+        slow.UserCode = () =>
+        {
+            hasBegun.Set();
+            isOver.Wait();
+        };
         slow.Request();
-        Eventually(() => slow.Runs == 1);
+        Assert.That(hasBegun.Wait(WaitMilliseconds));
 
         other.Request();
 
-        Eventually(() => other.Runs > 0);
+        Eventually(() => other.Runs == 1);
         Assert.That((Loop.StuckThreads, slow.TakeOvers, slow.HasKeptLoop), Is.EqualTo((1, 1, (bool?)null)));
         isOver.Set();
         Eventually(() => Loop.StuckThreads == 0);
