@@ -30,12 +30,19 @@ string address = $"shm://sink-{Environment.ProcessId}";
 await using var listener = new ShmStreamListener(address);
 listener.Start();
 using Process source = Process.Start(Environment.ProcessPath!, ["source", address, $"{chunks}", $"{chunkBytes}"]);
-using var sourceHasEnded = new CancellationTokenSource();
-source.Exited += (_, _) => sourceHasEnded.Cancel();
+using var sourceHasFailed = new CancellationTokenSource();
+source.Exited += (_, _) =>
+{
+    // A source that ends well has connected, and its bytes can still be read.
+    if (source.ExitCode != 0)
+    {
+        sourceHasFailed.Cancel();
+    }
+};
 source.EnableRaisingEvents = true;
 try
 {
-    await using ShmStream fromSource = await listener.AcceptAsync(sourceHasEnded.Token);
+    await using ShmStream fromSource = await listener.AcceptAsync(sourceHasFailed.Token);
     long begun = Stopwatch.GetTimestamp();
     await Chunks.ReceiveAsync(fromSource, chunks, chunkBytes);
     TimeSpan time = Stopwatch.GetElapsedTime(begun);
