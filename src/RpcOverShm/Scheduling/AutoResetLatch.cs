@@ -72,7 +72,9 @@ internal sealed class AutoResetLatch
     /// Waits for a signal and takes it, or returns when the time has passed. If that takes longer than
     /// <see cref="WaitBounds.Patience"/>, it becomes a <see cref="WaitLong"/>. A time of zero or less has passed.
     /// </summary>
-    /// <exception cref="ThreadInterruptedException">The thread was interrupted.</exception>
+    /// <exception cref="ThreadInterruptedException">
+    /// The thread was interrupted, and the wait has become long. A short one leaves that to the thread's next wait.
+    /// </exception>
     public void Wait(TimeSpan longest)
     {
         bool isShort = longest <= WaitBounds.Patience;
