@@ -8,7 +8,7 @@ internal sealed class Entrant
     private const int FirstGroups = 4;
     private const int LargestGrowth = 8;
     private static readonly TimeSpan s_volumeDeadline = TimeSpan.FromSeconds(30);
-    private static readonly TimeSpan s_longestVolume = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan s_longestVolume = TimeSpan.FromSeconds(4);
 
     private readonly CellPlan _plan;
     private readonly LoadOrder _order;

@@ -17,6 +17,8 @@ public sealed class Cores
     private const int SizeBytes = 100;
     private const int WorkMicroseconds = 40;
     private const int WarmUps = 8;
+    private const int Sharers = 8;
+    private const int SharersWarmUps = 20; // threads that hand the reading to each other need more calls than tables do
 
     private static readonly string[] s_arms = [Product, Many, Socket, Rival];
 
@@ -72,6 +74,37 @@ public sealed class Cores
                 await pair.DisposeAsync();
             }
         }
+    }
+
+    /// <summary>Threads that block on one connection hand the reading of it to each other: what that costs them.</summary>
+    [Test]
+    public async Task BlockingCallers_OfOneConnection_KeepTheCallsOfOne()
+    {
+        PerfRun run = PerfRun.Current;
+        PerfRun.Say($"{nameof(Cores)}: {Sharers} blocking callers of one connection.");
+        await using ArmPair pair = run.Fleet.MakePair("sharers", Product);
+        await pair.StartAsync();
+        await run.LearnFactsAsync(pair);
+        IEnumerable<Turn> turns =
+            from callers in (int[])[1, Sharers]
+            select new Turn(Label(Product, CallerKind.Blocking, callers), pair, SharersOrder(callers));
+        Dictionary<string, List<SliceResult>> found =
+            await Turn.TakeAllAsync(turns, run.Settings, run.Settings.Rounds, SharersWarmUps);
+        Ratio ratio = TimesMore(
+            found, Label(Product, CallerKind.Blocking, Sharers), Label(Product, CallerKind.Blocking, 1));
+        string figure = $"{Sharers} blocking callers of one connection, calls a second, of one alone";
+        run.Report([ReportBar.Of(figure, nameof(Cores), ratio, limit: 0.6, aim: 1)]);
+    }
+
+    private static LoadOrder SharersOrder(int callers)
+    {
+        TimeSpan slice = PerfRun.Current.Settings.Slice * 2;
+        return new LoadOrder(LoadShape.Echo, CallerKind.Blocking, SizeBytes)
+        {
+            Callers = callers,
+            LeadIn = slice / 2,
+            Duration = slice,
+        };
     }
 
     private static LoadOrder Order(CallerKind kind, int callers, int workMicroseconds)
