@@ -7,7 +7,7 @@ internal sealed class PerfSettings
     private const string SeedVariable = "RPCOVERSHM_PERF_SEED";
     private const string FullVariable = "RPCOVERSHM_PERF_FULL";
     private const string AssertVariable = "RPCOVERSHM_PERF_ASSERT";
-    private const double DefaultSeconds = 0.85;
+    private const double DefaultSeconds = 0.7;
     private const double FewestSeconds = 0.1;
     private const double MostSeconds = 3600;
 
