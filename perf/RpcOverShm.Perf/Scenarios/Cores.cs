@@ -76,7 +76,7 @@ public sealed class Cores
         }
     }
 
-    /// <summary>Threads that block on one connection hand the reading of it to each other: what that costs them.</summary>
+    /// <summary>What it costs threads that block on one connection to hand the reading to each other.</summary>
     [Test]
     public async Task BlockingCallers_OfOneConnection_KeepTheCallsOfOne()
     {
