@@ -65,6 +65,16 @@ internal sealed class PerfRun : IAsyncDisposable
         return _crowd;
     }
 
+    /// <summary>Ends these processes, of which there are over a hundred: later scenarios need their memory.</summary>
+    public async Task EndCrowdAsync()
+    {
+        if (_crowd is not null)
+        {
+            await _crowd.DisposeAsync();
+            _crowd = null;
+        }
+    }
+
     /// <summary>Asks a running process for its runtime, unless that is known.</summary>
     public async Task LearnFactsAsync(ArmPair pair) =>
         _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
@@ -136,17 +146,17 @@ internal sealed class PerfRun : IAsyncDisposable
     }
 
     /// <summary>Prints the progress of the run.</summary>
-    public static void Say(string text) => TestContext.Progress.WriteLine(
-        string.Create(CultureInfo.InvariantCulture, $"[{Current._time.Elapsed:mm\\:ss}] {text}"));
+    public static void Say(string text)
+    {
+        TimeSpan time = Current._time.Elapsed;
+        TestContext.Progress.WriteLine(
+            string.Create(CultureInfo.InvariantCulture, $"[{(int)time.TotalMinutes:00}:{time:ss}] {text}"));
+    }
 
     public async ValueTask DisposeAsync()
     {
         await Fleet.DisposeAsync();
-        if (_crowd is not null)
-        {
-            await _crowd.DisposeAsync();
-        }
-
+        await EndCrowdAsync();
         if (_writeFailure is not null)
         {
             throw new IOException(_writeFailure);

@@ -22,4 +22,8 @@ public sealed class Broadcast() : Scenario(s_plan)
         IsForCrowd = true,
         Bars = [Bar.NeverSlowerThanThePipe(nameof(Broadcast))],
     };
+
+    /// <summary>The last scenario with crowds ends them.</summary>
+    [OneTimeTearDown]
+    public Task EndCrowdAsync() => PerfRun.Current.EndCrowdAsync();
 }
