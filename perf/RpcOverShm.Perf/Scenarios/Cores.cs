@@ -76,7 +76,7 @@ public sealed class Cores
         }
     }
 
-    /// <summary>What it costs threads that block on one connection to hand the reading to each other.</summary>
+    /// <summary>Threads that block on one connection hand the reading to each other, which costs calls.</summary>
     [Test]
     public async Task BlockingCallers_OfOneConnection_KeepTheCallsOfOne()
     {
