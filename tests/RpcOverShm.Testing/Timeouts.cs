@@ -11,13 +11,13 @@ namespace RpcOverShm.Testing;
 /// </summary>
 public static class Timeouts
 {
+    private const int LongestPauseMilliseconds = 5;
+
     /// <summary>The time limit of each wait of a test.</summary>
     public static TimeSpan Wait { get; } = FromEnvironment("RPCOVERSHM_TEST_WAIT_SECONDS", 60);
 
     /// <summary>The time limit of a whole test, after which the hang watchdog ends the run.</summary>
     public static TimeSpan Hang { get; } = FromEnvironment("RPCOVERSHM_TEST_HANG_SECONDS", 300);
-
-    private static readonly TimeSpan s_pollPause = TimeSpan.FromMilliseconds(5);
 
     public static Task Bounded(this Task task, [CallerArgumentExpression(nameof(task))] string what = "") =>
         task.Within(Wait, what);
@@ -52,24 +52,24 @@ public static class Timeouts
         return await task;
     }
 
-    /// <summary>Polls every few milliseconds for a state that no event announces.</summary>
+    /// <summary>Polls for a state that no event announces, after pauses that grow from 1 to 5 ms.</summary>
     public static Task Eventually(
         Func<bool> condition, [CallerArgumentExpression(nameof(condition))] string what = "") =>
         Eventually(condition, Wait, what);
 
-    /// <summary>Polls every few milliseconds for a state that no event announces.</summary>
+    /// <inheritdoc cref="Eventually(Func{bool}, string)"/>
     public static async Task Eventually(
         Func<bool> condition, TimeSpan bound, [CallerArgumentExpression(nameof(condition))] string what = "")
     {
         long start = Stopwatch.GetTimestamp();
-        while (!condition())
+        for (int pause = 1; !condition(); pause = Math.Min(2 * pause, LongestPauseMilliseconds))
         {
             if (Stopwatch.GetElapsedTime(start) > bound)
             {
                 throw new TimeoutException($"This did not come true within {bound.TotalSeconds} s: {what}");
             }
 
-            await Task.Delay(s_pollPause);
+            await Task.Delay(pause);
         }
     }
 

@@ -165,7 +165,7 @@ internal sealed partial class EventLoop
 
         bool isLast = _count == 0;
         long begun = Stopwatch.GetTimestamp();
-        TimeSpan timeout = isLast ? s_linger : Stopwatch.GetElapsedTime(begun, Math.Max(begun, _checkAt));
+        TimeSpan timeout = isLast ? Linger : Stopwatch.GetElapsedTime(begun, Math.Max(begun, _checkAt));
         int count = Poll((int)Math.Ceiling(timeout.TotalMilliseconds));
         BeginToCountLooks(_polledAt);
         _isSleeping = 0;

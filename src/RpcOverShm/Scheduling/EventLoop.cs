@@ -41,7 +41,6 @@ internal sealed partial class EventLoop
     // probably as far away. So the active sources of a loop with a thousand clients stay few.
     private const long BriefMicroseconds = 100;
 
-    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan s_longestDoze = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
@@ -83,6 +82,9 @@ internal sealed partial class EventLoop
     private UserCodeCheck _userCode;  // for the watchdog
     private long _seenRun;
     private long _seenAt;
+
+    /// <summary>How long a loop keeps its thread after its last source. For tests, which wait for the end.</summary>
+    internal static TimeSpan Linger { get; set; } = TimeSpan.FromSeconds(5);
 
     /// <summary>The number of threads whose user code has lost this loop and has not returned.</summary>
     public int StuckThreads => _stuck;

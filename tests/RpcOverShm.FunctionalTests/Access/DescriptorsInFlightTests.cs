@@ -34,6 +34,9 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
     // user has, an innocent client and newcomers of another user.
     [Test]
     [Category("Attack")]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "DescriptorsInFlightTests.Client_OfAUserWithAllDescriptorsInFlight_SaysSoAtOnce_AndWorksAfterwards")]
     public async Task AllDescriptorsOfAUserInFlight_HoldNoOtherUserUp()
     {
         MakeRunDirectory(0x1C9);

@@ -47,6 +47,9 @@ internal sealed class PeerRingTests : VictimFixture
 
     [Test]
     [Category("Attack")]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "PeerRingTests.ThreeHellosOfHoles_CostTheServerNothing")]
     public async Task HellosOfHoles_HoldNobodyUp()
     {
         Victim victim = await StartVictimAsync();

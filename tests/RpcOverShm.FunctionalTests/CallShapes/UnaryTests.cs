@@ -46,15 +46,18 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
         Assert.That(response.IsOfSize(bytes));
     }
 
-    [Test]
-    public async Task Echo_Of64MiB_PassesWithTheLimitsRaised([Values] bool isBlocking)
+    [TestCase(8, false)]
+    [TestCase(8, true)]
+    [TestCase(64, false, Category = LongAttribute.Name)]
+    [TestCase(64, true, Category = LongAttribute.Name)]
+    public async Task Echo_OfMebibytes_PassesWithTheLimitsRaised(int mebibytes, bool isBlocking)
     {
-        const int Bytes = 64 << 20;
+        int bytes = mebibytes << 20;
         CallRig rig = await StartAsync(new Script(), RigOptions.AnySize);
 
-        Payload response = await EchoAsync(rig, Bytes, isBlocking);
+        Payload response = await EchoAsync(rig, bytes, isBlocking);
 
-        Assert.That(response.IsOfSize(Bytes));
+        Assert.That(response.IsOfSize(bytes));
     }
 
     [Test]

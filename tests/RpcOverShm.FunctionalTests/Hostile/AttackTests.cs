@@ -18,6 +18,9 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [SupportedOSPlatform("linux")]
 [NonParallelizable]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[Long(
+    "Each attack measures newcomers for seconds, up to three times.",
+    "ConnectionLimitTests, HandshakeLieTests, ForeignHandlesTests")]
 internal sealed partial class AttackTests
 {
     private const long Ring = 64 << 10;

@@ -11,6 +11,9 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// of its own, whose memory is measured.
 /// </summary>
 [Category("Attack")]
+[Long(
+    "Each attack fills the limits of a server and measures its neighbours.",
+    "BufferLimitTests, UnreadAnswerTests, CallLimitTests")]
 internal sealed class HostileBillTests : PeerFixture
 {
     private const long MiB = 1 << 20;

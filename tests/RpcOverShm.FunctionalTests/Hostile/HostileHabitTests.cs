@@ -124,16 +124,16 @@ internal sealed class HostileHabitTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
-    [Test]
-    public async Task RapidReset_CostsNobodyAnything()
+    [TestCase(500)]
+    [TestCase(20_000, Category = LongAttribute.Name)]
+    public async Task RapidReset_CostsNobodyAnything(int resets)
     {
-        const int Resets = 20_000;
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         byte[] message = Message("hold");
 
         uint generation = 1;
-        for (int i = 0; i < Resets; i++)
+        for (int i = 0; i < resets; i++)
         {
             var call = new CallId(0, generation, false);
             await peer.SendWhenThereIsSpaceAsync(
@@ -156,13 +156,14 @@ internal sealed class HostileHabitTests : VictimFixture
             () => victim.Rig.Served.All(served => served.Running.Count <= 1), "the handlers of the calls have ended");
     }
 
-    [Test]
-    public async Task SleepWords_OfAnyValue_CauseWakeUpsAtMost()
+    [TestCase(100)]
+    [TestCase(2000, Category = LongAttribute.Name)]
+    public async Task SleepWords_OfAnyValue_CauseWakeUpsAtMost(int calls)
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         var random = new Random(1);
-        for (int i = 0; i < 2000; i++)
+        for (int i = 0; i < calls; i++)
         {
             Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForData, random.NextInt64());
             Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForSpace, -random.NextInt64());

@@ -151,15 +151,16 @@ internal sealed class HostileServerTests : IDisposable
         servers.ForEach(server => server.Dispose());
     }
 
-    [Test]
-    public async Task GoAway_OverAndOver_CostsBoundedMemory()
+    [TestCase(30_000)]
+    [TestCase(300_000, Category = LongAttribute.Name)]
+    public async Task GoAway_OverAndOver_CostsBoundedMemory(int times)
     {
         Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
         using RawPeer server = await AcceptCallAsync();
         server.Send(FrameKind.GoAway);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
-        for (int i = 0; i < 300_000; i++)
+        for (int i = 0; i < times; i++)
         {
             Assert.That(await server.SendWhenThereIsSpaceAsync(FrameKind.GoAway, default, 0, [], []));
         }
@@ -170,14 +171,15 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(await call.Bounded(), Is.Null);
     }
 
-    [Test]
-    public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose()
+    [TestCase(10)]
+    [TestCase(100, Category = LongAttribute.Name)]
+    public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose(int rings)
     {
         Task<RpcException?> call = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
         using RawPeer server = await AcceptCallAsync();
         using var stop = new CancellationTokenSource();
         Task flood = Timeouts.OnThread(() => Flood(server, stop.Token));
-        await Timeouts.Eventually(() => server.PeerHead > 100 * server.Capacity, "the flood is read");
+        await Timeouts.Eventually(() => server.PeerHead > rings * server.Capacity, "the flood is read");
 
         await _channel.DisposeAsync().Bounded();
         RpcException? failure = await call.Bounded();

@@ -13,6 +13,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// </summary>
 [Category("Attack")]
 [Category("Fuse")]
+[Long("The attack measures newcomers for seconds, up to three times.", "ForeignHandlesTests")]
 internal sealed partial class SlowFileTests : PeerFixture
 {
     private const string Device = "/dev/fuse";

@@ -72,14 +72,19 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
     }
 
     // The End of a call must not overtake the count of its method, or the next call is refused now and then.
-    [Test]
-    public async Task OneAfterTheOther_AtALimitOfOneWithoutAQueue_AllRun(
-        [Values] bool isBlocking, [Values] bool isOfServer)
+    [TestCase(200, false, false)]
+    [TestCase(200, false, true)]
+    [TestCase(200, true, false)]
+    [TestCase(200, true, true)]
+    [TestCase(3000, false, false, Category = LongAttribute.Name)]
+    [TestCase(3000, false, true, Category = LongAttribute.Name)]
+    [TestCase(3000, true, false, Category = LongAttribute.Name)]
+    [TestCase(3000, true, true, Category = LongAttribute.Name)]
+    public async Task OneAfterTheOther_AtALimitOfOneWithoutAQueue_AllRun(int calls, bool isBlocking, bool isOfServer)
     {
-        const int Calls = 3000;
         ShmRig rig = await StartShmAsync(new Script(), Options(running: 1, queued: 0, isOfServer));
 
-        for (int i = 0; i < Calls; i++)
+        for (int i = 0; i < calls; i++)
         {
             Payload answer = isBlocking
                 ? await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("x")))

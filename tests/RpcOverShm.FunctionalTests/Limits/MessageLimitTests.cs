@@ -37,6 +37,7 @@ internal sealed class MessageLimitTests() : RigFixture(RigKind.Shm)
 
     // Its array and metadata count too, so a limit of one message would refuse the largest one.
     [Test]
+    [Long("A request of 160 MiB is made, copied and read.", "BufferLimitTests")]
     public async Task LargestMessage_FitsIntoTheDefaultLimits()
     {
         const int Largest = 160 << 20;

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>Random sequences of a call's steps, whose results must match those over gRPC.</summary>
+[Long("Each of 320 sequences runs on three implementations.", "RandomEndTests, RandomEndIdleTests")]
 internal sealed class SequenceTests
 {
     private const int UsualCount = 320;

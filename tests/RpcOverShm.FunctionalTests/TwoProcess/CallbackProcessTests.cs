@@ -21,21 +21,21 @@ internal sealed class CallbackProcessTests : PeerFixture
         },
     };
 
-    [Test]
-    public async Task EightClients_OfEightThreads_WithCallsBothWays_LoseNone()
+    [TestCase(2)]
+    [TestCase(8, Category = LongAttribute.Name)]
+    public async Task Clients_OfEightThreads_WithCallsBothWays_LoseNone(int clients)
     {
-        const int Clients = 8;
         const int Calls = 100;
         await ServeCallingBackAsync();
-        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, Clients).Select(_ => StartOfferingPeerAsync()));
+        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, clients).Select(_ => StartOfferingPeerAsync()));
         await Task.WhenAll(peers.Select(peer => peer.DoAsync("echo 1")));
-        await Timeouts.Eventually(() => _sessions.Count == Clients);
+        await Timeouts.Eventually(() => _sessions.Count == clients);
 
         Task<string[]> calling = Task.WhenAll(peers.Select(peer => peer.DoAsync($"hammer 8 {Calls}")));
         bool[] right = await Task.WhenAll(_sessions.Select(session => CallAsync(session, calling))).Bounded();
 
         Assert.That(await calling.Bounded(), Is.All.EqualTo("0"));
-        Assert.That(right, Has.Length.EqualTo(Clients).And.All.True);
+        Assert.That(right, Has.Length.EqualTo(clients).And.All.True);
     }
 
     [Test]
@@ -105,8 +105,9 @@ internal sealed class CallbackProcessTests : PeerFixture
     }
 
     // The pool of the client gets a thread for each of them sooner or later, but not soon.
-    [Test]
-    public async Task Callbacks_ThatBlockForEver_KeepTheClientNeitherFromItsAnswerNorFromItsExit()
+    [TestCase(100)]
+    [TestCase(1500, Category = LongAttribute.Name)]
+    public async Task Callbacks_ThatBlockForEver_KeepTheClientNeitherFromItsAnswerNorFromItsExit(int callbacks)
     {
         const int DefaultLimit = 16;
         var made = new TaskCompletionSource<Task>();
@@ -126,7 +127,7 @@ internal sealed class CallbackProcessTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"blocking-callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
 
-        int begun = int.Parse(await peer.DoAsync("flood 1500"), CultureInfo.InvariantCulture);
+        int begun = int.Parse(await peer.DoAsync($"flood {callbacks}"), CultureInfo.InvariantCulture);
         peer.EndInput();
         await peer.Exited.Bounded();
         RpcException failure = await CallFailure.OfAsync((await made.Task).Bounded());

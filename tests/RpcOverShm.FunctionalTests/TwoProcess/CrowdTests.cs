@@ -24,6 +24,7 @@ internal sealed class CrowdTests : PeerFixture
     [TestCase(20)]
     [TestCase(200)]
     [TestCase(450)]
+    [Long("A hundred connections make 3,000 calls in a process that compiles without tiers.", "EventLoopTakeOverTests")]
     public async Task QuickMethods_OnAHundredConnections_LoseNoRole(int microseconds)
     {
         PeerProcess peer = await StartPeerAsync();

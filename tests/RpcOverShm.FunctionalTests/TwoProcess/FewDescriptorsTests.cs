@@ -11,6 +11,9 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>A server with few descriptors under many connects: it lives, serves, and takes newcomers again.</summary>
 [Category("Attack")]
+[Long(
+    "10,000 connects have to fail first.",
+    "ManyConnectionsTests.Server_WhoseDescriptorsRunOut_RefusesTheNext_AndServesTheOthers")]
 internal sealed partial class FewDescriptorsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE

@@ -7,40 +7,40 @@ internal sealed partial class ManyConnectionsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE
 
-    [Test]
+    [TestCase(4)]
+    [TestCase(16, Category = LongAttribute.Name)]
     [HangBound(300)]
-    public async Task SixteenProcesses_ThatConnectAtOnce_AreAllServed()
+    public async Task Processes_ThatConnectAtOnce_AreAllServed(int processes)
     {
-        const int Processes = 16;
         ShmServer server = await ServeAsync(new Script());
         PeerProcess[] peers =
-            await Task.WhenAll(Enumerable.Range(0, Processes).Select(_ => StartCallingPeerAsync()));
+            await Task.WhenAll(Enumerable.Range(0, processes).Select(_ => StartCallingPeerAsync()));
 
         string[] failures = await Task.WhenAll(peers.Select(peer => peer.DoAsync("shapes")));
 
         Assert.That(failures, Is.All.Empty);
-        Assert.That(server.Running!.Connections, Has.Count.EqualTo(Processes));
+        Assert.That(server.Running!.Connections, Has.Count.EqualTo(processes));
     }
 
-    [Test]
+    [TestCase(400)]
+    [TestCase(10_000, Category = LongAttribute.Name)]
     [HangBound(300)]
-    public async Task Connections_ThatComeAndGoTenThousandTimes_LeaveNothing()
+    public async Task Connections_ThatComeAndGo_LeaveNothing(int times)
     {
-        const int Times = 10_000;
         const int AtOnce = 4;
         ShmServer server = await ServeAsync(new Script());
         await ComeAndGoAsync(AtOnce);
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
         var before = ProcessFacts.OfSelf();
 
-        await Task.WhenAll(Enumerable.Range(0, AtOnce).Select(_ => Task.Run(() => ComeAndGoAsync(Times / AtOnce))));
+        await Task.WhenAll(Enumerable.Range(0, AtOnce).Select(_ => Task.Run(() => ComeAndGoAsync(times / AtOnce))));
 
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
         await ReturnsToAsync(before);
 
-        async Task ComeAndGoAsync(int times)
+        async Task ComeAndGoAsync(int count)
         {
-            for (int i = 0; i < times; i++)
+            for (int i = 0; i < count; i++)
             {
                 await using ShmChannel channel = ShmChannel.ForAddress(
                     Address, new ShmChannelOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log });

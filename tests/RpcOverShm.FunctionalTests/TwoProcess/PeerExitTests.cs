@@ -53,6 +53,9 @@ internal sealed class PeerExitTests : PeerFixture
 
     [Test]
     [Category("Attack")]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "PeerExitTests.Client_ThatLeavesAChild_IsGoneWithItsCalls")]
     public async Task Client_ThatLeavesAChild_HoldsNobodyUp()
     {
         int held = 0;

@@ -5,13 +5,36 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Servers that are killed and replaced at one address without a cleanup.</summary>
 internal sealed class RestartTests : PeerFixture
 {
-    [Test]
-    public Task KillAndRestart_TenTimes_NeedsNoCleaning() => KillAndRestartAsync(10);
-
-    [Test]
-    [Category("Stress"), Explicit("Long.")]
+    [TestCase(2)]
+    [TestCase(10, Category = LongAttribute.Name)]
+    [TestCase(100, Category = "Stress", Explicit = true, Reason = "Long.")]
     [HangBound(600)]
-    public Task KillAndRestart_AHundredTimes_NeedsNoCleaning() => KillAndRestartAsync(100);
+    public async Task KillAndRestart_NeedsNoCleaning(int times)
+    {
+        ScriptClient client = OpenClient();
+        await WarmUpAsync(client);
+        ProcessFacts before = ProcessFacts.OfSelf();
+        var took = new List<TimeSpan>();
+        for (int i = 0; i < times; i++)
+        {
+            await using PeerProcess peer = await StartServingPeerAsync();
+            Assert.That(client.Unary(Payloads.OfSize(i * 100)).IsOfSize(i * 100));
+            Task held = client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
+            await peer.NextEventAsync();
+
+            long killed = Stopwatch.GetTimestamp();
+            peer.Kill();
+            Assert.That((await CallFailure.OfAsync(held)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+            took.Add(Stopwatch.GetElapsedTime(killed));
+            await peer.Exited.Bounded();
+            Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName, SocketName }));
+        }
+
+        await ReturnsToAsync(before);
+        TestContext.Out.WriteLine(
+            $"{times} kills to the status: median {took.Order().ElementAt(times / 2).TotalMilliseconds:0.0} ms, "
+            + $"longest {took.Max().TotalMilliseconds:0.0} ms");
+    }
 
     [Test]
     public async Task Second_LiveServer_IsRefusedByNameOfTheFirst()
@@ -66,33 +89,6 @@ internal sealed class RestartTests : PeerFixture
                 (await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))).StatusCode,
                 Is.EqualTo(StatusCode.Unavailable));
         }
-    }
-
-    private async Task KillAndRestartAsync(int times)
-    {
-        ScriptClient client = OpenClient();
-        await WarmUpAsync(client);
-        ProcessFacts before = ProcessFacts.OfSelf();
-        var took = new List<TimeSpan>();
-        for (int i = 0; i < times; i++)
-        {
-            await using PeerProcess peer = await StartServingPeerAsync();
-            Assert.That(client.Unary(Payloads.OfSize(i * 100)).IsOfSize(i * 100));
-            Task held = client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
-            await peer.NextEventAsync();
-
-            long killed = Stopwatch.GetTimestamp();
-            peer.Kill();
-            Assert.That((await CallFailure.OfAsync(held)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
-            took.Add(Stopwatch.GetElapsedTime(killed));
-            await peer.Exited.Bounded();
-            Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName, SocketName }));
-        }
-
-        await ReturnsToAsync(before);
-        TestContext.Out.WriteLine(
-            $"{times} kills to the status: median {took.Order().ElementAt(times / 2).TotalMilliseconds:0.0} ms, "
-            + $"longest {took.Max().TotalMilliseconds:0.0} ms");
     }
 
     // Resources that are created once, such as the runtime's sockets and the watchdog, are no leak.

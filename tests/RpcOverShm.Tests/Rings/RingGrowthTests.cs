@@ -176,11 +176,12 @@ public unsafe class RingGrowthTests
         Assert.That(_ring.TryWrite(new byte[SmallRecord]));
     }
 
-    [Test]
-    public void RandomOperations_AroundAMove_BehaveLikeAQueue()
+    [TestCase(4)]
+    [TestCase(20, Category = LongAttribute.Name)]
+    public void RandomOperations_AroundAMove_BehaveLikeAQueue(int rounds)
     {
         Random random = TestSeed.NewRandom();
-        for (int round = 0; round < 20; round++)
+        for (int round = 0; round < rounds; round++)
         {
             using var ring = new RingPair(Second);
             var model = new Queue<byte[]>();

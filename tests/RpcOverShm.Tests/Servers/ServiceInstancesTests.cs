@@ -68,12 +68,14 @@ public class ServiceInstancesTests
         Assert.That(ServiceInstances.Ended.TryBeginUse("a", out _), Is.False);
     }
 
-    [Test]
-    public async Task End_DuringUsesByManyThreads_ReleasesOnceAndNeverAnInstanceInUse([Values] bool isStriped)
+    [TestCase(10, false)]
+    [TestCase(10, true)]
+    [TestCase(200, false, Category = LongAttribute.Name)]
+    [TestCase(200, true, Category = LongAttribute.Name)]
+    public async Task End_DuringUsesByManyThreads_ReleasesOnceAndNeverAnInstanceInUse(int rounds, bool isStriped)
     {
-        const int Rounds = 200;
         const int Users = 8;
-        for (int i = 0; i < Rounds; i++)
+        for (int i = 0; i < rounds; i++)
         {
             var instances = new ServiceInstances(isStriped);
             var list = new List<string>();

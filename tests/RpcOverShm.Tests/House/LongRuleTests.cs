@@ -1,0 +1,48 @@
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// Each test that the short set leaves out has its reason, and a test in the short set that guards the same.
+/// </summary>
+public class LongRuleTests
+{
+    private const string Reason = "A storm takes a minute.";
+
+    [Test]
+    public void LongTests_Everywhere_HaveAReasonAndAShortForm() =>
+        Findings.AssertNone(LongRules.Check([.. Repository.Sources("tests")]));
+
+    [TestCase($"""[Long("{Reason}", "GateTests.Gate_Opens")]""")]
+    [TestCase($"""[Long("{Reason}", "GateTests")]""")]
+    [TestCase($"""[Long("{Reason}", "GateTests, GateTests.Gate_Opens")]""")]
+    [TestCase("""[Long("A storm takes " + "a minute.", "GateTests")]""")]
+    public void Check_OfAnAttributeThatIsRight_FindsNothing(string attribute) =>
+        Assert.That(Check(attribute), Is.Empty);
+
+    [TestCase("[Long]", "it takes a reason and a short form.")]
+    [TestCase("""[Long("Long.", "GateTests")]""", "it gives no reason.")]
+    [TestCase($"""[Long("{Reason}", "DoorTests")]""", "there is no test 'DoorTests'.")]
+    [TestCase($"""[Long("{Reason}", "GateTests.Gate_Storm")]""", "'GateTests.Gate_Storm' is long itself.")]
+    [TestCase($"""[Long("{Reason}", "StormTests.Storm_Ends")]""", "'StormTests.Storm_Ends' is long itself.")]
+    public void Check_OfAnAttributeThatIsWrong_FindsIt(string attribute, string finding) =>
+        Assert.That(Check(attribute), Has.Some.Contains(finding));
+
+    private static IEnumerable<string> Check(string attribute) => LongRules.Check([new SourceFile("Gate.cs",
+        $$"""
+        class GateTests
+        {
+            [Test]
+            public void Gate_Opens() { }
+
+            [Test]
+            {{attribute}}
+            public void Gate_Storm() { }
+        }
+
+        [Long("{{Reason}}", "GateTests")]
+        class StormTests
+        {
+            [Test]
+            public void Storm_Ends() { }
+        }
+        """)]);
+}
