@@ -94,10 +94,9 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// <para>
-    /// Defaults to null. WCF's ReceiveTimeout is 10 minutes by default. After 1 to 1.5 times this time in which no
-    /// connection of the session had a running call, callback or method, the server asks the client to leave. The
-    /// client closes its connections, and connects again with its next call. No call fails for that, and no connection
-    /// of a session ends because only that one is idle. The server closes nothing itself.
+    /// Defaults to null. WCF's ReceiveTimeout is 10 minutes by default. After 1 to 1.5 times this time in which the
+    /// session had no running call, callback or method, the server asks the client to leave. The client closes its
+    /// connection, and connects again with its next call. No call fails for that. The server closes nothing itself.
     /// </para>
     /// <para>A client that only waits for callbacks has to make a call now and then, or it cannot be called.</para>
     /// </remarks>
@@ -237,12 +236,11 @@ public sealed class ShmServerOptions
     /// <para>Null means only as many as the system allows.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to 1000. Each channel has one, or up to 8 with
-    /// <see cref="ShmChannelOptions.EnableMultipleConnections"/>. Each connection costs both rings and two descriptors,
-    /// and each client process one more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large
-    /// messages, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. Further clients are refused, also
-    /// when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each
-    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// Defaults to 1000. Each channel has one. It costs both rings and two descriptors, and each client process one
+    /// more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large messages, 1.1 GiB in all, and up
+    /// to 16 MiB of the client's, which both map. Further clients are refused, also when a quarter of
+    /// <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each connection): their
+    /// attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

@@ -64,13 +64,12 @@ internal static class ArmCatalog
     }
 
     /// <summary>
-    /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for
-    /// each channel, for Cores; methods that block, for Neighbours. They are in no table of arms.
+    /// The product in forms for one scenario alone: all user code on the pool, for Backlog; methods that block, for
+    /// Neighbours. They are in no table of arms.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [
         new CallsArm("shm-protobuf-pool", new ShmTransport(isOnPool: true), s_generated),
-        new CallsArm("shm-protobuf-many", new ShmTransport(hasSeveralConnections: true), s_generated),
         new CallsArm(
             "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),
     ];

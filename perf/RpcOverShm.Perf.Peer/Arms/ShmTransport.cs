@@ -2,11 +2,10 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// The product, with default options but for any number of connections, a codec, parsing in place, all user code on the
-/// thread pool, several connections for each channel, a service that the client offers for callbacks, or listeners to
-/// traces and metrics.
+/// thread pool, a service that the client offers for callbacks, or listeners to traces and metrics.
 /// </summary>
 internal sealed class ShmTransport(
-    bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false, bool hasSeveralConnections = false)
+    bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false)
     : CallsTransport
 {
     /// <summary>Whether the client offers a service for callbacks.</summary>
@@ -52,7 +51,6 @@ internal sealed class ShmTransport(
             AllowInPlaceParsing = parsesInPlace,
             Codec = format?.Codec,
             Scheduling = _scheduling,
-            EnableMultipleConnections = hasSeveralConnections,
         };
         if (OffersCallbacks)
         {

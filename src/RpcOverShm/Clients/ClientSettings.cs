@@ -55,7 +55,4 @@ internal sealed record ClientSettings
     /// table of methods would keep it for as long as the methods. Null if there is none.
     /// </summary>
     public object? Handle { get; init; }
-
-    /// <summary>The choice among several connections of the channel; null for one connection.</summary>
-    public ConnectionPool? Pool { get; init; }
 }

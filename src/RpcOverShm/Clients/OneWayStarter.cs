@@ -26,7 +26,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
         using (context)
         {
             OneWayTurn? turn = null;
-            ValueTask<Connection> connecting = starter.GetAsync(target.IsWaitForReady, isBlocking: false);
+            ValueTask<Connection> connecting = starter.GetAsync(target.IsWaitForReady);
             if (!connecting.IsCompletedSuccessfully)
             {
                 return StartLaterAsync(call, target, context.Bytes.Copy(), connecting.AsTask(), null, null);
@@ -81,7 +81,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
                 {
                     CallStarter.Wait(turn.Due, call);
                 }
-                else if ((connection = starter.WaitForConnection(call, target.IsWaitForReady, isRead: false)) is null)
+                else if ((connection = starter.WaitForConnection(call, target.IsWaitForReady)) is null)
                 {
                     return;
                 }
@@ -136,7 +136,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
                 }
                 else
                 {
-                    connecting ??= starter.GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
+                    connecting ??= starter.GetAsync(target.IsWaitForReady).AsTask();
                     connection = await starter.AwaitConnectionAsync(connecting, call, target.IsWaitForReady)
                         .ConfigureAwait(false);
                     connecting = null;

@@ -60,12 +60,6 @@ internal sealed class Connection : ICountedConnection
 
     public Guid Id => _link.ConnectionId;
 
-    /// <summary>The client's channel, which may have several connections; empty if it has not named one.</summary>
-    public Guid ChannelId => _link.ChannelId;
-
-    /// <summary>The process of a client; without meaning for a server.</summary>
-    public ClientProcess Client => _link.Client;
-
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
     public PeerLimits PeerLimits => _link.PeerLimits;
 
@@ -79,15 +73,6 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>The number of outgoing calls that the peer has not ended.</summary>
     public int OutgoingCount => _sender.Outgoing.Living.Count;
-
-    /// <summary>The number of outgoing calls so far.</summary>
-    public long StartedCount => _sender.Outgoing.Living.Total + _sender.OneWay.Sent;
-
-    /// <summary>Whether a blocking caller would read for itself at once: no thread holds the reader role.</summary>
-    public bool IsReaderFree => _role.IsFree;
-
-    /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
-    public bool IsReadHere => LoopThread.Current is { IsInUserCode: true } me && me.Role == _role;
 
     /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;

@@ -82,26 +82,6 @@ def pattern(length: int, seed: int, start: int = 0) -> bytes:
     return struct.pack(f"<{len(words)}Q", *words)[:length]
 
 
-def ask_in_child(path: str, channel_id: bytes, as_process: int = 0) -> int:
-    """Forks a client that makes a call of the script, unless it did not get the process id, and then waits."""
-    done, is_done = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if as_process in (0, os.getpid()):
-                connection = Connection(path, channel_id=channel_id)
-                connection.start("/rpcovershm.testing.Script/Unary", b"").end()
-            os.close(is_done)
-            signal.pause()
-        finally:
-            os._exit(1)
-    os.close(is_done)
-    os.read(done, 1)
-    os.close(done)
-    return child
-
-
 # ---- Commands
 
 class Commands:
@@ -293,22 +273,6 @@ class Commands:
     def gone(self) -> str:
         """Waits for the end of the socket."""
         self._connections[-1].wait(lambda: False)
-        return ""
-
-    def reuse(self, path: str, go: str) -> str:
-        """Waits for a file. Then a client is killed, and another one with its process id and channel id connects."""
-        self._await(lambda: os.path.exists(go))
-        first = second = 0
-        while first == 0 or second != first:  # Some other process may be quicker.
-            channel_id = os.urandom(16)
-            first = ask_in_child(path, channel_id)
-            os.kill(first, signal.SIGKILL)
-            os.waitpid(first, 0)
-            with open("/proc/sys/kernel/ns_last_pid", "w") as last:
-                last.write(f"{first - 1}")
-            second = ask_in_child(path, channel_id, as_process=first)
-            os.kill(second, signal.SIGKILL)
-            os.waitpid(second, 0)
         return ""
 
     def _start(self, method: str, request: bytes | None = None, **options: object) -> Call:

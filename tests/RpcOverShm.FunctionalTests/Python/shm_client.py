@@ -31,7 +31,7 @@ VERSION = 1
 HEADER_SIZE = 4096
 FIRST_RING = 64 << 10
 RECORD = struct.Struct("<IBBHII")
-HELLO = struct.Struct("<8sBBHHHII16sQIIII16s")
+HELLO = struct.Struct("<8sBBHHHII16sQIIII")
 HELLO_START = struct.Struct("<8sBBHHHII")
 MAGIC = b"RPCOSHM\n"
 TYPE_CLIENT, TYPE_SERVER, TYPE_REFUSAL = 1, 2, 3
@@ -642,8 +642,8 @@ class Connection:
 
     def __init__(self, path: str, limits: Limits = Limits(), versions: tuple[int, int] = (VERSION, VERSION),
                  seals: int = ALL_SEALS, has_holes: bool = False, missing: int = 0,
-                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False, channel_id: Optional[bytes] = None):
-        """is_sleeping: whether this side sleeps on its socket instead of polling. channel_id: None for a new one."""
+                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False):
+        """is_sleeping: whether this side sleeps on its socket instead of polling."""
         if platform.machine() not in SYS_FUTEX:
             raise NotImplementedError(f"Loads and stores are not ordered on {platform.machine()}.")
         self.limits = limits
@@ -659,8 +659,7 @@ class Connection:
         fd, self._own = Segment.create(limits.ring_capacity, connection_id, seals, has_holes, missing)
         try:
             self._connect(path)
-            hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id,
-                               *limits, channel_id or os.urandom(16))
+            hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id, *limits)
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
@@ -867,7 +866,7 @@ class Connection:
             if kind != TYPE_SERVER or purpose != PURPOSE_CALLS or lowest != VERSION or len(fds) != 1:
                 raise Violation(f"a hello of type {kind}, version {lowest}, with {len(fds)} descriptors")
             hello = start + self._receive(length - HELLO_START.size)
-            _, _, _, _, _, _, _, _, repeated, *figures, _ = HELLO.unpack(hello[:HELLO.size])
+            _, _, _, _, _, _, _, _, repeated, *figures = HELLO.unpack(hello[:HELLO.size])
             if repeated != connection_id:
                 raise Violation("a hello for another connection")
             limits = Limits(*figures)
