@@ -71,7 +71,6 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             CallWindow = connection.Limits.CallWindow,
             Codec = InspectedCalls.CodecOf(OptionChecks.Codec(options.Codec), observer),
             Observer = observer,
-            AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
             Authority = address.Text,

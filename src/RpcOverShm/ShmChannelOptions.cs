@@ -229,23 +229,6 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public IList<ShmMessageInspector> MessageInspectors { get; } = [];
 
-    /// <summary>
-    /// Gets or sets whether a small response is parsed in the shared memory to which the server wrote it, without a
-    /// copy.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Defaults to false. Enable it only for a server that is trusted like this process itself: the server can change
-    /// the bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
-    /// </para>
-    /// <para>
-    /// The marshaller runs on the reading thread and keeps the server's memory occupied, so it must not block, must not
-    /// make calls, and must copy what it keeps. Applies to the single response of a call, up to 16 KiB; streams and
-    /// larger messages are always copied.
-    /// </para>
-    /// </remarks>
-    public bool AllowInPlaceParsing { get; set; }
-
     /// <summary>Gets the services that the channel's client offers to its server, for callbacks.</summary>
     /// <remarks>
     /// <para>

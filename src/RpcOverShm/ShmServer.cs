@@ -90,7 +90,6 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             IdleTimeout = TimeoutChecks.Idle(options.IdleTimeout),
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            AllowInPlaceParsing = options.AllowInPlaceParsing && _observer is null,
             MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),

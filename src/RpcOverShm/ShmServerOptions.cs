@@ -375,23 +375,6 @@ public sealed class ShmServerOptions
     /// </remarks>
     public IList<ShmCodec> Codecs { get; } = [];
 
-    /// <summary>
-    /// Gets or sets whether a small request is parsed in the shared memory to which the client wrote it, without a
-    /// copy.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Defaults to false. Enable it only for clients that are trusted like this process itself: a client can change the
-    /// bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
-    /// </para>
-    /// <para>
-    /// The marshaller runs on the reading thread and keeps the client's memory occupied, so it must not block, must not
-    /// make calls, and must copy what it keeps. Applies to the single request of a call, up to 16 KiB; streams and
-    /// larger messages are always copied.
-    /// </para>
-    /// </remarks>
-    public bool AllowInPlaceParsing { get; set; }
-
     /// <summary>Gets or sets the threads on which methods run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }

@@ -20,7 +20,6 @@ internal static class ArmCatalog
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
         new CallsArm("shm-protobuf-2mib", s_shm, s_generated) { LargeObjectsFrom = TwoMebibytes },
-        new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new CallsArm("shm-offering", s_shmOffering, s_generated),
         new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
         new CallsArm("shm-watched", new ShmTransport { IsWatched = true }, s_generated),

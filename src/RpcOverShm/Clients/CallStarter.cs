@@ -99,12 +99,6 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
-        if (call.Waiter is not null && !Connection.MayBlockHere)
-        {
-            // This thread must not block. The later Run throws for that; nothing of the call may be sent before.
-            return null;
-        }
-
         ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {

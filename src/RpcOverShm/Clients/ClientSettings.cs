@@ -26,9 +26,6 @@ internal sealed record ClientSettings
     /// <summary>Sees the messages; null for nobody. The codec is then an <see cref="AppliedCodec"/>.</summary>
     public MessageObserver? Observer { get; init; }
 
-    /// <summary>Whether in-place parsing of responses is allowed.</summary>
-    public required bool AllowInPlaceParsing { get; init; }
-
     /// <summary>Whether a cancelled or expired call throws <see cref="OperationCanceledException"/>.</summary>
     public required bool ThrowsOperationCanceled { get; init; }
 

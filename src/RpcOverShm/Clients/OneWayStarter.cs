@@ -46,18 +46,11 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
     }
 
     /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
-    /// <exception cref="InvalidOperationException">This thread parses in place with the reader role.</exception>
     public void Run<TRequest, TResponse>(
         OneWayCall call, ClientMethod<TRequest, TResponse> method, in RequestHeadInputs target, TRequest request)
         where TRequest : class
         where TResponse : class
     {
-        if (!Connection.MayBlockHere)
-        {
-            throw new InvalidOperationException(
-                "A marshaller cannot make a blocking call while it parses in place: nobody would read the credit.");
-        }
-
         if (method.TrySerialize(call, target, request, parts: null) is not { } context)
         {
             return;

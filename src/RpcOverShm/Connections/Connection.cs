@@ -3,7 +3,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
@@ -49,9 +48,6 @@ internal sealed class Connection : ICountedConnection
         _sender.OnSpaceWanted = _reader.Request;
         AsResult = Task.FromResult<Connection?>(this);
     }
-
-    /// <summary>Whether this thread may block for a call: not while it parses in place with a reader role.</summary>
-    public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
     public Task<Connection?> AsResult { get; }
