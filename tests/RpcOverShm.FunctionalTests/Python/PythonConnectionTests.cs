@@ -77,14 +77,6 @@ internal sealed class PythonConnectionTests : PythonFixture
     }
 
     [Test]
-    public async Task ServerThatDozesAfterACall_IsWokenByAFutex()
-    {
-        (_, PythonClient client) = await StartPairAsync();
-
-        await AssertWokenAsync(client, "wake-dozing", "0 True None frames=1");
-    }
-
-    [Test]
     public async Task ServerWithoutSpace_IsWoken()
     {
         (_, PythonClient client) = await StartPairAsync(

@@ -15,7 +15,7 @@ import time
 from typing import Callable, Iterator, Union
 
 import shm_client
-from shm_client import BY_DOORBELL, BY_FUTEX, Call, Connection, Limits
+from shm_client import Call, Connection, Limits
 
 SERVICE = "/rpcovershm.testing.Conformance/"
 MASK = (1 << 64) - 1
@@ -222,21 +222,10 @@ class Commands:
     def wake_reader(self) -> str:
         """Makes a call when the server's event loop sleeps on its socket; reports whether it was rung."""
         connection = self._connections[-1]
-        self._await(lambda: connection.peer_waits_for_data(BY_DOORBELL))
+        self._await(connection.peer_waits_for_data)
         before = connection.outgoing.waker.rings
         answer = self.unary("100")
         return f"{answer} {connection.outgoing.waker.rings > before}"
-
-    def wake_dozing(self) -> str:
-        """Makes a call when the server's event loop sleeps on the ring; reports whether it was woken there."""
-        connection = self._connections[-1]
-        self.unary("100")
-        end = time.monotonic() + 0.1  # Such a sleep is short, so it may be over before this thread sees it.
-        while not connection.peer_waits_for_data(BY_FUTEX) and time.monotonic() < end:
-            pass
-        before = connection.outgoing.waker.woken_threads
-        answer = self.unary("100")
-        return f"{answer} {connection.outgoing.waker.woken_threads > before}"
 
     def wake_writer(self, count: str, size: str) -> str:
         """Lets the server fill its ring, and reads when it sleeps until there is space. Reports

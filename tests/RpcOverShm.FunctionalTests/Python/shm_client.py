@@ -295,13 +295,12 @@ class Segment:
         memory.madvise(mmap.MADV_DONTFORK)
         return Segment(memory, capacity, os.dup(fd))
 
-    def wake(self, word: int) -> int:
-        """Wakes the threads that sleep on the low half of a word of this segment, which is the own one. Returns the
-        number of threads; 0 if the peer was about to sleep, and finds the word changed."""
+    def wake(self, word: int) -> None:
+        """Wakes the threads that sleep on the low half of a word of this segment, which is the own one."""
         first = ctypes.c_char.from_buffer(self.memory)
         address = ctypes.c_void_p(ctypes.addressof(first) + 8 * word)
         del first  # It would keep the mapping from being closed.
-        return ctypes.CDLL(None).syscall(
+        ctypes.CDLL(None).syscall(
             ctypes.c_long(SYS_FUTEX[platform.machine()]), address, ctypes.c_long(FUTEX_WAKE),
             ctypes.c_long(MOST_SLEEPERS), None, None, ctypes.c_long(0))
 
@@ -335,7 +334,7 @@ class Waker:
         """ring: sends a doorbell."""
         self._own, self._word, self._peer, self._parked_word, self._ring = own, word, peer, parked_word, ring
         self._last = 0
-        self.woken_threads = self.rings = 0
+        self.rings = 0
 
     def wake_below(self, position: int) -> None:
         """Wakes the peer if it is parked at a position below this one, which has just been stored (section 5)."""
@@ -345,7 +344,7 @@ class Waker:
             return
         self._last = parked
         if parked & BY_FUTEX:
-            self.woken_threads += self._own.wake(self._word)
+            self._own.wake(self._word)
         if parked & BY_DOORBELL:
             self.rings += 1
             self._ring()
@@ -744,9 +743,8 @@ class Connection:
         del self._calls[call.id]
         self._free_slots.append(call.id >> 1 & 0xFFFF)
 
-    def peer_waits_for_data(self, by: int) -> bool:
-        """by: BY_FUTEX or BY_DOORBELL."""
-        return self._peer.words[PARKED_FOR_DATA] & by != 0
+    def peer_waits_for_data(self) -> bool:
+        return self._peer.words[PARKED_FOR_DATA] & BY_DOORBELL != 0
 
     def peer_waits_for_space(self) -> bool:
         return self._peer.words[PARKED_FOR_SPACE] & (BY_FUTEX | BY_DOORBELL) != 0
