@@ -37,7 +37,6 @@ internal static class CallbackChecks
             MaxCallbackDepth = depth,
             MaxMetadataBytes = (uint)options.MaxMetadataSize,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             HasDetailedErrors = options.Callbacks.EnableDetailedErrors,
             Methods = new MethodTable(
                 options.CallbackServices, codecs, options.CallbackServices.OrderedMethods, observer),

@@ -15,10 +15,11 @@ namespace RpcOverShm;
 /// <para>
 /// Replaces any other gRPC channel: generated clients are created with it and need no change. The channel connects when
 /// the first call needs a connection, carries all calls on one connection, and reconnects after the server restarted.
-/// <see cref="ShmChannelOptions.EnableMultipleConnections"/> lets it open more.
 /// </para>
 /// <para>
-/// Thread-safe. An application creates one channel per server and shares it; the code that creates it disposes it.
+/// Thread-safe. An application creates one channel per server and shares it; the code that creates it disposes it. One
+/// thread at a time reads the answers of a channel, so threads that make many blocking calls at once may be faster with
+/// several channels, each of which is a connection and a session of its own.
 /// </para>
 /// <para>
 /// A channel that was dropped without a disposal keeps its connections until a garbage collection finds it, and logs a
@@ -70,7 +71,6 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             CallWindow = connection.Limits.CallWindow,
             Codec = InspectedCalls.CodecOf(OptionChecks.Codec(options.Codec), observer),
             Observer = observer,
-            AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
             Authority = address.Text,
@@ -78,9 +78,6 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Logger = logger,
             Connections = _connections,
             Handle = _handle,
-            Pool = options.EnableMultipleConnections
-                ? new ConnectionPool(_connections, options.PoolSettings, logger)
-                : null,
             Timeouts = TimeoutChecks.Calls(options),
         };
         if (TimeoutChecks.Idle(options) is { } idle)

@@ -1,6 +1,5 @@
 using Grpc.Core;
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Clients;
 
 namespace RpcOverShm;
 
@@ -77,27 +76,6 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public int MaxPeerRingCapacity { get; set; } = ShmDefaults.MaxPeerRingCapacity;
 
-    /// <summary>
-    /// Gets or sets whether the channel opens further connections while several threads make blocking calls at once.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Defaults to false: one connection carries all calls. If true, the channel has up to a quarter as many
-    /// connections as the machine has processors: at least 2, at most 8. It opens one in the background when a thousand
-    /// blocking calls have waited for another thread that reads within a second, and closes it after 30 to 60 seconds
-    /// without a call. The server counts each as a connection (<see cref="ShmServerOptions.MaxConnections"/>,
-    /// <see cref="ShmServerOptions.MaxConnectionsPerProcess"/>); if it refuses one, the channel goes on with those that
-    /// it has, and tries again after a minute. Limits per connection apply to each.
-    /// </para>
-    /// <para>
-    /// A blocking call takes a connection that no thread reads. Awaited calls and streams take the first connection,
-    /// and another one if that has more than 100 calls. A stream stays on its connection. The order of calls is not
-    /// kept: a call may overtake one that was started before it and has not ended. All connections go to one server
-    /// process. If one is lost, its calls fail, and the channel stays ready while it has another.
-    /// </para>
-    /// </remarks>
-    public bool EnableMultipleConnections { get; set; }
-
     /// <summary>Gets or sets the time limit for an attempt to connect; above zero and below 24 days.</summary>
     /// <remarks>
     /// Defaults to 5 seconds. After that, the calls that wait for the attempt fail with
@@ -147,12 +125,12 @@ public sealed class ShmChannelOptions
     public TimeSpan? DefaultTimeout { get; set; }
 
     /// <summary>
-    /// Gets or sets the time without a call after which the channel closes its connections; 1 second or more and below
+    /// Gets or sets the time without a call after which the channel closes its connection; 1 second or more and below
     /// 24 days.
-    /// <para>Null keeps them open. Must be null if the channel offers <see cref="CallbackServices"/>.</para>
+    /// <para>Null keeps it open. Must be null if the channel offers <see cref="CallbackServices"/>.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to null: an idle connection costs memory only. The connections close after 1 to 1.5 times this time
+    /// Defaults to null: an idle connection costs memory only. The connection closes after 1 to 1.5 times this time
     /// without a running call, and <see cref="ShmChannel.State"/> becomes <see cref="ConnectivityState.Idle"/>. No call
     /// fails for that: the next one connects again, which takes about a millisecond. The session ends, with its items;
     /// the next call begins another.
@@ -251,23 +229,6 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public IList<ShmMessageInspector> MessageInspectors { get; } = [];
 
-    /// <summary>
-    /// Gets or sets whether a small response is parsed in the shared memory to which the server wrote it, without a
-    /// copy.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Defaults to false. Enable it only for a server that is trusted like this process itself: the server can change
-    /// the bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
-    /// </para>
-    /// <para>
-    /// The marshaller runs on the reading thread and keeps the server's memory occupied, so it must not block, must not
-    /// make calls, and must copy what it keeps. Applies to the single response of a call, up to 16 KiB; streams and
-    /// larger messages are always copied.
-    /// </para>
-    /// </remarks>
-    public bool AllowInPlaceParsing { get; set; }
-
     /// <summary>Gets the services that the channel's client offers to its server, for callbacks.</summary>
     /// <remarks>
     /// <para>
@@ -304,8 +265,4 @@ public sealed class ShmChannelOptions
     /// <summary>Gets or sets the threads on which continuations of awaited calls run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
-
-    /// <summary>Gets or sets the bounds of several connections. Only tests override the default.</summary>
-    internal ConnectionPoolSettings PoolSettings { get; set; } =
-        ConnectionPoolSettings.For(Environment.ProcessorCount);
 }

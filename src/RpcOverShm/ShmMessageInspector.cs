@@ -22,8 +22,8 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// Inspectors run on the thread that serialises or parses the message, so they should be quick. Each message costs a
-/// copy more, and <c>AllowInPlaceParsing</c> has no effect. Without inspectors nothing is paid. Implementations must be
-/// thread-safe. Channels and servers do not dispose them.
+/// copy more. Without inspectors nothing is paid. Implementations must be thread-safe. Channels and servers do not
+/// dispose them.
 /// </para>
 /// </remarks>
 public abstract class ShmMessageInspector

@@ -15,7 +15,6 @@ public sealed partial class ShmServer
         CallWindow = _settings.CallWindow,
         Codec = null,
         Observer = _observer,
-        AllowInPlaceParsing = _settings.AllowInPlaceParsing,
         ThrowsOperationCanceled = false,
         Credentials = [],
         Authority = Address,

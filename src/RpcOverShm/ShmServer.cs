@@ -90,7 +90,6 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             IdleTimeout = TimeoutChecks.Idle(options.IdleTimeout),
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            AllowInPlaceParsing = options.AllowInPlaceParsing && _observer is null,
             MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
@@ -137,7 +136,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// </remarks>
     public event EventHandler<ShmSession>? SessionStarted;
 
-    /// <summary>Occurs when the last connection of a client's channel was closed.</summary>
+    /// <summary>Occurs when the connection of a client's channel was closed.</summary>
     /// <remarks>
     /// Runs on the thread pool, after the handlers of <see cref="SessionStarted"/> and after
     /// <see cref="ShmSession.Closed"/> was cancelled. A method of the session that ignores its token may still run. A

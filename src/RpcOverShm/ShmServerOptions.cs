@@ -94,10 +94,9 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// <para>
-    /// Defaults to null. WCF's ReceiveTimeout is 10 minutes by default. After 1 to 1.5 times this time in which no
-    /// connection of the session had a running call, callback or method, the server asks the client to leave. The
-    /// client closes its connections, and connects again with its next call. No call fails for that, and no connection
-    /// of a session ends because only that one is idle. The server closes nothing itself.
+    /// Defaults to null. WCF's ReceiveTimeout is 10 minutes by default. After 1 to 1.5 times this time in which the
+    /// session had no running call, callback or method, the server asks the client to leave. The client closes its
+    /// connection, and connects again with its next call. No call fails for that. The server closes nothing itself.
     /// </para>
     /// <para>A client that only waits for callbacks has to make a call now and then, or it cannot be called.</para>
     /// </remarks>
@@ -237,12 +236,11 @@ public sealed class ShmServerOptions
     /// <para>Null means only as many as the system allows.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to 1000. Each channel has one, or up to 8 with
-    /// <see cref="ShmChannelOptions.EnableMultipleConnections"/>. Each connection costs both rings and two descriptors,
-    /// and each client process one more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large
-    /// messages, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. Further clients are refused, also
-    /// when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each
-    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// Defaults to 1000. Each channel has one. It costs both rings and two descriptors, and each client process one
+    /// more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large messages, 1.1 GiB in all, and up
+    /// to 16 MiB of the client's, which both map. Further clients are refused, also when a quarter of
+    /// <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each connection): their
+    /// attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 
@@ -376,23 +374,6 @@ public sealed class ShmServerOptions
     /// codec must have a different name.
     /// </remarks>
     public IList<ShmCodec> Codecs { get; } = [];
-
-    /// <summary>
-    /// Gets or sets whether a small request is parsed in the shared memory to which the client wrote it, without a
-    /// copy.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Defaults to false. Enable it only for clients that are trusted like this process itself: a client can change the
-    /// bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
-    /// </para>
-    /// <para>
-    /// The marshaller runs on the reading thread and keeps the client's memory occupied, so it must not block, must not
-    /// make calls, and must copy what it keeps. Applies to the single request of a call, up to 16 KiB; streams and
-    /// larger messages are always copied.
-    /// </para>
-    /// </remarks>
-    public bool AllowInPlaceParsing { get; set; }
 
     /// <summary>Gets or sets the threads on which methods run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>

@@ -74,9 +74,8 @@ public sealed class ShmServiceOptions
     /// </para>
     /// <para>
     /// The order is that in which requests arrive whole: a stream of requests counts with its start, but a large single
-    /// request with its end. It holds for each connection, so a channel with
-    /// <see cref="ShmChannelOptions.EnableMultipleConnections"/> has no order between its connections. A call that a
-    /// callback makes starts at once: a method waits for it.
+    /// request with its end. It holds for each channel: calls of several channels have no order. A call that a callback
+    /// makes starts at once: a method waits for it.
     /// </para>
     /// </remarks>
     public bool EnableOrderedDispatch { get; set; }

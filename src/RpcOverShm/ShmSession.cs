@@ -10,10 +10,10 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
-/// <summary>A client's channel as the server sees it, however many connections it has.</summary>
+/// <summary>A client's connected channel as the server sees it.</summary>
 /// <remarks>
 /// <para>
-/// A session starts when a channel connects and ends when its last connection is closed. If the channel connects again,
+/// A session starts when a channel connects and ends when that connection is closed. If the channel connects again,
 /// another session starts. A method gets the session of its caller with
 /// <see cref="ShmServerCallContextExtensions.GetShmSession"/>; <see cref="ShmServer.SessionStarted"/> and
 /// <see cref="ShmServer.SessionEnded"/> report all sessions.
@@ -76,7 +76,7 @@ public sealed class ShmSession
 
     /// <summary>Gets whether the client offers services for callbacks.</summary>
     /// <remarks>False after the session has ended.</remarks>
-    public bool OffersCallbacks => _session.Connections.Any(one => one.Connection.IsPeerServing);
+    public bool OffersCallbacks => _session.Connection is { IsPeerServing: true, CloseReason: null };
 
     /// <summary>
     /// Returns an invoker for calls to the services that the client offers
@@ -90,7 +90,7 @@ public sealed class ShmSession
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
     /// <remarks>
     /// <para>
-    /// The calls use the connections of the session. Calls of all shapes, deadlines, metadata and cancellation work as
+    /// The calls use the connection of the session. Calls of all shapes, deadlines, metadata and cancellation work as
     /// on a channel, with the limits of the server's options. They may outlive the call in which they were started.
     /// Wait-for-ready has no effect: a session does not come back.
     /// </para>
@@ -158,39 +158,16 @@ public sealed class ShmSession
 
         public override ValueTask<Connection> GetAsync(bool isWaitForReady)
         {
-            IReadOnlyList<ServerConnection> connections = session.Connections;
-            if (AmbientCall.Current is { } ambient)
-            {
-                // The connection of the call whose method makes this one: there its caller may block.
-                foreach (ServerConnection one in connections)
-                {
-                    if (one.Connection.Id == ambient.Name.ConnectionId && IsUsable(one.Connection))
-                    {
-                        return new ValueTask<Connection>(one.Connection);
-                    }
-                }
-            }
-
-            bool hasSome = false;
-            foreach (ServerConnection one in connections)
-            {
-                if (IsUsable(one.Connection))
-                {
-                    return new ValueTask<Connection>(one.Connection);
-                }
-
-                hasSome |= one.Connection.IsOpenForCalls;
-            }
-
-            Status status = hasSome ? StatusMapping.NoCallbacks : StatusMapping.SessionEnded;
-            return ValueTask.FromException<Connection>(new RpcException(status));
+            Connection connection = session.Connection;
+            return connection.IsPeerServing && connection.IsOpenForCalls
+                ? new ValueTask<Connection>(connection)
+                : ValueTask.FromException<Connection>(new RpcException(
+                    connection.IsOpenForCalls ? StatusMapping.NoCallbacks : StatusMapping.SessionEnded));
         }
 
         public override void ThrowIfShutDown()
         {
             // A call after the end of the session fails with its status.
         }
-
-        private static bool IsUsable(Connection connection) => connection.IsPeerServing && connection.IsOpenForCalls;
     }
 }

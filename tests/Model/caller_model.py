@@ -189,7 +189,7 @@ class Callers:
         return arg[1] if self.has_bell(s, arg[0]) else ("l_awake", arg)
 
     def l_awake(self, who, arg, s):
-        if s["sleeping"] and not self.dozes:                    # only the loop takes the role of a server
+        if s["sleeping"] and not self.serves:                   # only the loop takes the role of a server
             return "l_take", arg
         return arg[1] if "awake_not_asked" in self.off else ("q_state", arg)
 

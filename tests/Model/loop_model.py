@@ -20,7 +20,7 @@ class EventLoopThreads:
         for c in sorted(s["posted"]):
             self.enlist(s, c)
         s["posted"] = frozenset()
-        go = self.may_poll(s, ("m_look", None)) if arg != "dozed" else None
+        go = self.may_poll(s, ("m_look", None))
         return go if isinstance(go, list) else self.m_look(who, None, s)
 
     def enlist(self, s, c):
@@ -113,10 +113,8 @@ class EventLoopThreads:
         silent = [c for c in s["listed"] if c not in s["worked"]]
         has_worked, s["worked"] = bool(s["worked"]), frozenset()
         if has_worked:                                          # perhaps one of them was silent for long enough
-            if self.dozes:
-                s["dozed"] = False
             return [("m_top", None)] + [("k_park", (c, ("m_top", None))) for c in silent]
-        return "m_rest", None
+        return "m_park", s["listed"]
 
     def m_park(self, who, left, s):
         if left:
@@ -226,10 +224,17 @@ class EventLoopThreads:
     def q_wake(self, who, go, s):
         if s["sleeping"] and "no_wake" not in self.off:
             s["sleeping"] = False
-            if self.dozes:
-                return "q_doze", go
             s["wake"] = True
         return go
+
+    # ---- the loop begins to serve the last connection
+    def j_add(self, who, arg, s):
+        s["served"] = tuple(self.all)
+        return "j_look", who[1:]
+
+    def j_look(self, who, c, s):
+        go = ("x_over", None) if "starts_unread" in self.off else ("l_find", (c, ("x_over", None)))
+        return ("q_post", (c, go)) if s["state", c] == REQUESTED else go
 
     # ---- the end of a link is told to everybody, by any thread
     def n_close(self, who, arg, s):

@@ -8,7 +8,7 @@ being asked, B, C and D blocking callers, A another thread that sends, X the end
 thread of the loop, M and N its spares, V a pool thread in the place of a spare, Q the thread pool, W the watchdog, Z
 its clock. Each step is one access to shared state. Where the order matters, these are interlocked or fenced in the
 code, so the model assumes sequential consistency; tests/RpcOverShm.Tests/Rings/RingFenceTests.cs tests the store
-buffers of tail and parked. Time-outs but that of a doze, and the check for lost doorbells, do not exist.
+buffers of tail and parked. Time-outs, and the check for lost doorbells, do not exist.
 
 Every final state is checked: every call is answered, or has failed because the link ended; all records were read and
 all frames sent, all user code has run and returned; and a thread sleeps in the loop, with each open connection parked
@@ -58,13 +58,13 @@ CASES = {
     "space, another thread": case(Link("OO", asyncs="O"), room=1, expects=True),
     "space, 1 awaited": case(Link("O", asyncs="A"), room=1),
     "space, 1 blocking": case(Link("OO", callers="b"), room=1),
-    "doze, arrivals": case(Link(arrivals="---"), expects=True, dozes=True),
-    "doze, peer's end": case(Link(arrivals="-", end="ends"), expects=True, dozes=True),
-    "doze, process ends": case(Link(arrivals="-", end="process ends"), expects=True, dozes=True),
-    "doze, closed": case(Link(arrivals="-", end="closed"), expects=True, dozes=True),
-    "doze, space": case(Link("O", asyncs="O"), room=1, expects=True, dozes=True),
-    "doze, code that waits": case(Link(arrivals="w"), expects=True, dozes=True, spares=1),
-    "doze, another comes": case(Link(), Link(arrivals="-"), expects=True, dozes=True, joins=True),
+    "server, arrivals": case(Link(arrivals="---"), expects=True, serves=True),
+    "server, peer's end": case(Link(arrivals="-", end="ends"), expects=True, serves=True),
+    "server, process ends": case(Link(arrivals="-", end="process ends"), expects=True, serves=True),
+    "server, closed": case(Link(arrivals="-", end="closed"), expects=True, serves=True),
+    "server, space": case(Link("O", asyncs="O"), room=1, expects=True, serves=True),
+    "server, code that waits": case(Link(arrivals="w"), expects=True, serves=True, spares=1),
+    "server, another comes": case(Link(), Link(arrivals="-"), expects=True, serves=True, joins=True),
     "code that ends, twice": case(Link("AA", code="ee"), spares=1),
     "code that sends, 1 awaited": case(Link("AA", code="s-"), spares=1),
     "code that sends, 1 blocking": case(Link("A", callers="B", code="o"), spares=1, begins_in_code=True),
@@ -95,8 +95,7 @@ CASES = {
 # here, because another one covers for them: the look for a reader after the start of a call (the watchdog looks too),
 # the signal to sleeping callers at the end of a link (the loop fails their calls), the flush by a caller that takes the
 # role (the loop flushes after its run), the loop that a thread gives away before it sleeps (the watchdog takes it
-# over), the second look at the head after parking for space (the loop looks whether the ring is empty), and what ends a
-# doze when the loop gets another connection (that is requested at once).
+# over), and the second look at the head after parking for space (the loop looks whether the ring is empty).
 RULES = {
     # the loop: requests, its sleep, its sockets
     "no_post_check": "1 awaited",
@@ -134,14 +133,8 @@ RULES = {
     # space
     "no_space_request": "space",
     "no_request_for_space": "space, 1 awaited",
-    # the doze
-    "dozes_without_look": "doze, space",
-    "dozes_without_sample": "doze, space",
-    "doze_not_ended": "doze, space",
-    "dozes_for_space": "doze, space",
-    "dozes_over_request": "doze, space",
-    "dozes_again": "doze, peer's end",
-    "starts_unread": "doze, another comes",
+    # a connection that comes
+    "starts_unread": "server, another comes",
     # take-over
     "no_take_over": "code that waits",
     "no_watch_again": "code that waits, checks end",

@@ -1,10 +1,9 @@
-"""The model of reader_role.py: its state, its actors, and the checks. The event loop is in loop_model.py, its doze in
-doze_model.py, its runs of connections in run_model.py, callers in caller_model.py, publishing, space and the peer in
-publish_model.py, the watchdog and the spares in watchdog_model.py."""
+"""The model of reader_role.py: its state, its actors, and the checks. The event loop is in loop_model.py, its
+runs of connections in run_model.py, callers in caller_model.py, publishing, space and the peer in publish_model.py, the
+watchdog and the spares in watchdog_model.py."""
 from collections import namedtuple
 
 from caller_model import Callers
-from doze_model import Dozing
 from loop_model import ACTIVE, FREE, PARKED, REQUESTED, RETIRED, SOCKET, EventLoopThreads
 from publish_model import Publishing
 from run_model import Runs
@@ -22,10 +21,10 @@ from watchdog_model import WatchdogThread
 Link = namedtuple("Link", "begun asyncs callers code arrivals end", defaults=("",) * 6)
 
 
-class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread, Search):
+class Model(EventLoopThreads, Runs, Callers, Publishing, WatchdogThread, Search):
     def __init__(self, links, rules_off=(), limit=1_000_000, calls_each=1, any_order=False, expects=False,
                  watches=False, room=0, rings_early=True, spares=0, takes=1, births=None, no_pool=False, clocked=False,
-                 ends_watch=False, begins_in_code=False, sleepy=False, dozes=False, joins=False,
+                 ends_watch=False, begins_in_code=False, sleepy=False, serves=False, joins=False,
                  tires=""):
         """calls_each: the calls of each blocking caller. any_order: the peer answers in any order. expects: this side
         always expects frames: it accepted the links, or has an open stream. watches: the watchdog checks connections;
@@ -33,13 +32,13 @@ class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread,
         that go on with the loop, and births those that the system has, if fewer. takes: the most take-overs by the
         watchdog. no_pool: all threads of the pool are busy for good. clocked: see watchdog_model.py. ends_watch: the
         watchdog may stop checking the loop. begins_in_code: the loop runs the code of the one awaited call, and the
-        caller waits. dozes: this side is a server. joins: the loop begins to serve the last connection later. tires:
+        caller waits. serves: this side is a server. joins: the loop begins to serve the last connection later. tires:
         the blocking callers that may leave the reading to others at any time."""
         self.off, self.limit, self.calls_each, self.any_order = set(rules_off), limit, calls_each, any_order
         self.expects, self.watches, self.room, self.rings_early = expects, watches, room, rings_early
         self.takes, self.no_pool, self.clocked, self.ends_watch, self.sleepy = (
             takes, no_pool, clocked, ends_watch, sleepy)
-        self.dozes, self.joins, self.tires = dozes, joins, tires
+        self.serves, self.joins, self.tires = serves, joins, tires
         self.links = {str(i): link for i, link in enumerate(links)}
         self.all = list(self.links)
         self.ends = {c: link.end for c, link in self.links.items() if link.end}
@@ -79,8 +78,7 @@ class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread,
 
     def private_steps(self):
         """Returns the steps that touch only what belongs to their thread in this case."""
-        private = {"m_rest", "m_park", "m_after", "r_empty", "r_flush", "b_next"}
-        private -= {"m_rest"} if self.joins else set()
+        private = {"m_park", "m_after", "r_empty", "r_flush", "b_next"}
         private |= {"m_ran"} if len(self.all) == 1 else set()
         private |= set() if self.room else {"m_drained"}
         private |= set() if self.has_code else {"f_held"}
@@ -101,8 +99,6 @@ class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread,
             state.update(loop_watched=True, loop_checks=1)
         if self.clocked:
             state.update(times=(), due=False, seen=None)
-        if self.dozes:
-            state.update(dozing=None, dozed=False)
         for c in self.all:
             state.update({(key, c): value for key, value in self.first_of(c, self.links[c]).items()})
         return state

@@ -37,7 +37,7 @@ public class MistakeTests
     [TestCase("Color")]
     [TestCase("X")]
     public void Key_ThatIsNearToNone_IsToldWithAllNames(string key) => Assert.That(
-        FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: AllowInPlaceParsing, "));
+        FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: AllowedGroup, "));
 
     [TestCase("Callbacks:MaxQueudCalls", "MaxQueuedCalls")]
     [TestCase("ServiceConfig:MethodConfig:0:Timeout", "MethodConfigs")]

@@ -20,7 +20,6 @@ internal static class ArmCatalog
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
         new CallsArm("shm-protobuf-2mib", s_shm, s_generated) { LargeObjectsFrom = TwoMebibytes },
-        new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new CallsArm("shm-offering", s_shmOffering, s_generated),
         new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
         new CallsArm("shm-watched", new ShmTransport { IsWatched = true }, s_generated),
@@ -64,13 +63,12 @@ internal static class ArmCatalog
     }
 
     /// <summary>
-    /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for
-    /// each channel, for Cores; methods that block, for Neighbours. They are in no table of arms.
+    /// The product in forms for one scenario alone: all user code on the pool, for Backlog; methods that block, for
+    /// Neighbours. They are in no table of arms.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [
         new CallsArm("shm-protobuf-pool", new ShmTransport(isOnPool: true), s_generated),
-        new CallsArm("shm-protobuf-many", new ShmTransport(hasSeveralConnections: true), s_generated),
         new CallsArm(
             "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),
     ];

@@ -1,13 +1,10 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The product, with default options but for any number of connections, a codec, parsing in place, all user code on the
-/// thread pool, several connections for each channel, a service that the client offers for callbacks, or listeners to
-/// traces and metrics.
+/// The product, with default options but for any number of connections, a codec, all user code on the thread pool, a
+/// service that the client offers for callbacks, or listeners to traces and metrics.
 /// </summary>
-internal sealed class ShmTransport(
-    bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false, bool hasSeveralConnections = false)
-    : CallsTransport
+internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = false) : CallsTransport
 {
     /// <summary>Whether the client offers a service for callbacks.</summary>
     public bool OffersCallbacks { get; init; }
@@ -25,7 +22,6 @@ internal sealed class ShmTransport(
             MaxReceiveMessageSize = null,
             MaxConnections = null,
             MaxConnectionsPerProcess = null,
-            AllowInPlaceParsing = parsesInPlace,
             Scheduling = _scheduling,
         };
         if (format?.Codec is { } codec)
@@ -49,10 +45,8 @@ internal sealed class ShmTransport(
         var options = new ShmChannelOptions
         {
             MaxReceiveMessageSize = null,
-            AllowInPlaceParsing = parsesInPlace,
             Codec = format?.Codec,
             Scheduling = _scheduling,
-            EnableMultipleConnections = hasSeveralConnections,
         };
         if (OffersCallbacks)
         {

@@ -40,8 +40,8 @@ internal static class ArmSets
     /// <summary>Every serialiser of one field of bytes, over the product and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
     [
-        "shm-raw", "shm-payload", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
-        Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf", "grpc-dotnet-uds",
+        "shm-raw", "shm-payload", "shm-object", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf",
+        "grpc-dotnet-uds",
     ];
 
     /// <summary>

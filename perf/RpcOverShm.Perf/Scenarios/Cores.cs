@@ -11,7 +11,6 @@ namespace RpcOverShm.Perf.Scenarios;
 public sealed class Cores
 {
     private const string Product = "shm-protobuf";
-    private const string Many = "shm-protobuf-many";
     private const string Rival = "grpc-dotnet-uds";
     private const string Socket = "uds";
     private const int SizeBytes = 100;
@@ -20,7 +19,7 @@ public sealed class Cores
     private const int Sharers = 8;
     private const int SharersWarmUps = 20; // threads that hand the reading to each other need more calls than tables do
 
-    private static readonly string[] s_arms = [Product, Many, Socket, Rival];
+    private static readonly string[] s_arms = [Product, Socket, Rival];
 
     private static readonly string[] s_columns =
     [
@@ -167,9 +166,7 @@ public sealed class Cores
             : " With no more than two processors, client and server share them: the table shows whether two callers "
                 + "keep both busy, and not how the calls grow with further processors.";
         return $"Calls of {SizeBytes} B, over one channel or with a socket for each caller, by as many callers at a "
-            + $"time as the row says. The channel of {Many} opens several connections, up to a quarter of the "
-            + "processors but at least two (EnableMultipleConnections). "
-            + $"This machine has {Environment.ProcessorCount} processors. A method of "
+            + $"time as the row says. This machine has {Environment.ProcessorCount} processors. A method of "
             + $"{WorkMicroseconds} µs takes that much of its thread's processor time. The ratios compare calls a "
             + "second within the same rounds." + few;
     }

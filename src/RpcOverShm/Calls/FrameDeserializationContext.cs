@@ -1,8 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Buffers;
-using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.Calls;
 
@@ -15,13 +13,12 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     [ThreadStatic]
     private static FrameDeserializationContext? s_spare;
 
-    private ReceivedMessage _bytes;               // a copied message, or
-    private ReadOnlySequence<byte> _inPlace;   // a message in the peer's memory
+    private ReceivedMessage _bytes;
     private bool _hasMessage;
     private bool _isTaken;
-    private bool? _isTakenAsArray;             // null if the access gives no hint
+    private bool? _isTakenAsArray; // null if the access gives no hint
 
-    public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
+    public override int PayloadLength => _bytes.Length;
 
     /// <summary>Deserialises a message and releases its bytes, even if the marshaller throws.</summary>
     public static T Deserialize<T>(Marshaller<T> marshaller, ref ReceivedMessage bytes)
@@ -50,38 +47,11 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
     }
 
-    /// <summary>
-    /// Deserialises a message in place, in the peer's memory. Only for a trusted peer: another could change the
-    /// bytes meanwhile.
-    /// </summary>
-    public static T DeserializeInPlace<T>(Marshaller<T> marshaller, ReadOnlySpan<byte> message)
-    {
-        FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
-        s_spare = null;
-        AmbientContext before = AmbientContext.Capture();
-        RecordMemory record = RecordMemory.Of(message);
-        context._inPlace = record.Sequence;
-        context._hasMessage = true;
-        context._isTaken = false;
-        try
-        {
-            return marshaller.ContextualDeserializer(context);
-        }
-        finally
-        {
-            context._hasMessage = false;
-            context._inPlace = default;
-            record.Forget();
-            before.Restore();
-            s_spare = context;
-        }
-    }
-
     public override byte[] PayloadAsNewBuffer()
     {
         Take();
         _isTakenAsArray = true;
-        return _bytes.IsEmpty ? _inPlace.ToArray() : _bytes.TakeArray();
+        return _bytes.TakeArray();
     }
 
     public override ReadOnlySequence<byte> PayloadAsReadOnlySequence()
@@ -95,14 +65,14 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     public ReadOnlySequence<byte> PayloadToDecode()
     {
         Take();
-        return _bytes.IsEmpty ? _inPlace : _bytes.AsSequence();
+        return _bytes.AsSequence();
     }
 
     /// <summary>Transfers the received bytes to the caller, which must release them.</summary>
     public ReceivedMessage TakeBytes()
     {
         Take();
-        ReceivedMessage taken = _bytes.IsEmpty ? ReceivedMessage.InChunks(_inPlace) : _bytes;
+        ReceivedMessage taken = _bytes;
         _bytes = default;
         return taken;
     }

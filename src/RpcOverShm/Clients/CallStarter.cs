@@ -27,8 +27,6 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     /// </summary>
     public static readonly TimeSpan PauseAfterClose = TimeSpan.FromMilliseconds(20);
 
-    private readonly ConnectionPool? _pool = settings.Pool;
-
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
     public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
 
@@ -40,7 +38,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady, isBlocking: false);
+        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
@@ -52,7 +50,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(target.IsWaitForReady, isBlocking: false).AsTask(), call, target, request?.Copy()),
+                GetAsync(target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
             _ => None,
         };
     }
@@ -101,13 +99,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
-        if (call.Waiter is not null && !Connection.MayBlockHere)
-        {
-            // This thread must not block. The later Run throws for that; nothing of the call may be sent before.
-            return null;
-        }
-
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady, isBlocking: call.Waiter is not null);
+        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
@@ -159,14 +151,12 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
         }
         else if (outcome == StartResult.Closed)
         {
-            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason ?? Subchannel.NotNeeded));
+            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason ?? Subchannel.NotUsed));
         }
     }
 
     /// <summary>Returns the connection for a call.</summary>
-    public ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking) => _pool is null
-        ? connections.GetAsync(isWaitForReady)
-        : _pool.GetAsync(isWaitForReady, isBlocking);
+    public ValueTask<Connection> GetAsync(bool isWaitForReady) => connections.GetAsync(isWaitForReady);
 
     /// <summary>Whether a call that found its connection closed so often ends.</summary>
     public static bool IsLast(int attempt, in RequestHeadInputs target) =>
@@ -199,7 +189,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
                     await Task.WhenAny(Task.Delay(PauseAfterClose, call.Ended)).ConfigureAwait(false);
                 }
 
-                connecting = GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
+                connecting = GetAsync(target.IsWaitForReady).AsTask();
             }
         }
         catch (Exception exception)
@@ -242,12 +232,9 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     }
 
     /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="isWaitForReady">Whether the call waits until there is a server.</param>
-    /// <param name="isRead">Whether the caller reads an answer there, best where nobody else does.</param>
-    public Connection? WaitForConnection(ClientCall call, bool isWaitForReady, bool isRead = true)
+    public Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
     {
-        ValueTask<Connection> connecting = GetAsync(isWaitForReady, isBlocking: isRead);
+        ValueTask<Connection> connecting = GetAsync(isWaitForReady);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;

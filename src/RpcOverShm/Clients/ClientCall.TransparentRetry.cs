@@ -14,7 +14,7 @@ internal abstract partial class ClientCall
     // A server announces that it leaves before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the call's inputs, or the reason why its answer is unreadable: never both
+    private object? _snapshot; // the call's inputs
     private RequestOwnership _ownership;
     private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
@@ -70,12 +70,6 @@ internal abstract partial class ClientCall
 
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
     protected void ForgetSnapshot() => _snapshot = null;
-
-    /// <summary>Keeps the reason why the answer is unreadable, in place of the snapshot of the answered call.</summary>
-    protected void KeepProblem(Exception? unreadable) => _snapshot = unreadable;
-
-    /// <summary>The exception that <see cref="KeepProblem"/> has kept; null if there is none.</summary>
-    protected Exception? Problem => _snapshot as Exception;
 
     private bool TryMarkRefused()
     {

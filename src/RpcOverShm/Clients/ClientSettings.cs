@@ -26,9 +26,6 @@ internal sealed record ClientSettings
     /// <summary>Sees the messages; null for nobody. The codec is then an <see cref="AppliedCodec"/>.</summary>
     public MessageObserver? Observer { get; init; }
 
-    /// <summary>Whether in-place parsing of responses is allowed.</summary>
-    public required bool AllowInPlaceParsing { get; init; }
-
     /// <summary>Whether a cancelled or expired call throws <see cref="OperationCanceledException"/>.</summary>
     public required bool ThrowsOperationCanceled { get; init; }
 
@@ -55,7 +52,4 @@ internal sealed record ClientSettings
     /// table of methods would keep it for as long as the methods. Null if there is none.
     /// </summary>
     public object? Handle { get; init; }
-
-    /// <summary>The choice among several connections of the channel; null for one connection.</summary>
-    public ConnectionPool? Pool { get; init; }
 }

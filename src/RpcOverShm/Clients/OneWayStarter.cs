@@ -26,7 +26,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
         using (context)
         {
             OneWayTurn? turn = null;
-            ValueTask<Connection> connecting = starter.GetAsync(target.IsWaitForReady, isBlocking: false);
+            ValueTask<Connection> connecting = starter.GetAsync(target.IsWaitForReady);
             if (!connecting.IsCompletedSuccessfully)
             {
                 return StartLaterAsync(call, target, context.Bytes.Copy(), connecting.AsTask(), null, null);
@@ -46,18 +46,11 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
     }
 
     /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
-    /// <exception cref="InvalidOperationException">This thread parses in place with the reader role.</exception>
     public void Run<TRequest, TResponse>(
         OneWayCall call, ClientMethod<TRequest, TResponse> method, in RequestHeadInputs target, TRequest request)
         where TRequest : class
         where TResponse : class
     {
-        if (!Connection.MayBlockHere)
-        {
-            throw new InvalidOperationException(
-                "A marshaller cannot make a blocking call while it parses in place: nobody would read the credit.");
-        }
-
         if (method.TrySerialize(call, target, request, parts: null) is not { } context)
         {
             return;
@@ -81,7 +74,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
                 {
                     CallStarter.Wait(turn.Due, call);
                 }
-                else if ((connection = starter.WaitForConnection(call, target.IsWaitForReady, isRead: false)) is null)
+                else if ((connection = starter.WaitForConnection(call, target.IsWaitForReady)) is null)
                 {
                     return;
                 }
@@ -136,7 +129,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
                 }
                 else
                 {
-                    connecting ??= starter.GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
+                    connecting ??= starter.GetAsync(target.IsWaitForReady).AsTask();
                     connection = await starter.AwaitConnectionAsync(connecting, call, target.IsWaitForReady)
                         .ConfigureAwait(false);
                     connecting = null;

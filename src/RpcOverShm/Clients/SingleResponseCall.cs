@@ -9,9 +9,9 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. Unless it is
-/// parsed in place, the response is read by the thread that runs the call's pending user code, or by the blocked
-/// thread. A thread reuses one object for its blocking calls.
+/// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. The response is
+/// read by the thread that runs the call's pending user code, or by the blocked thread. A thread reuses one object for
+/// its blocking calls.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -158,11 +158,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        if (hasMessage && Settings.AllowInPlaceParsing && ServerOutcome!.IsOk)
-        {
-            ParseInPlace(message);
-        }
-        else if (hasMessage)
+        if (hasMessage)
         {
             _message = message.Length < ReceivedMessage.SmallestArrayBytes
                 ? new ReceivedMessage(message)
@@ -242,33 +238,9 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _result = null;
     }
 
-    private void ParseInPlace(ReadOnlySpan<byte> message)
-    {
-        KeepProblem(unreadable: null);
-        try
-        {
-            _result = FrameDeserializationContext.DeserializeInPlace(Decoding(_method.ResponseMarshaller), message);
-        }
-        catch (Exception exception)
-        {
-            KeepProblem(exception);
-        }
-    }
-
     /// <summary>Reads the response. Returns null, or the status of a response that is missing or unreadable.</summary>
     private Status? ReadResponse()
     {
-        if (Problem is { } problem)
-        {
-            return StatusMapping.FromUnreadableResponse(problem);
-        }
-
-        if (_result is not null)
-        {
-            // It was parsed in place.
-            return null;
-        }
-
         ReceivedMessage bytes = _message;
         _message = default;
         if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)

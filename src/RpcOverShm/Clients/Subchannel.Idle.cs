@@ -5,7 +5,7 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The end of connections that no call uses: all of them close together, and the channel is Idle until the next call.
+/// The end of a connection that no call uses: it closes, and the channel is Idle until the next call.
 /// </content>
 internal sealed partial class Subchannel
 {
@@ -13,41 +13,36 @@ internal sealed partial class Subchannel
     private int _quietLooks; // in a row; guarded by the gate
 
     /// <summary>
-    /// Closes the connections after this time without a call. Called once, before the channel connects.
+    /// The close of an idle connection. As if by the server: a call that meets it is Unavailable, not Cancelled.
+    /// </summary>
+    public static CloseReason NotUsed => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
+
+    /// <summary>
+    /// Closes the connection after this time without a call. Called once, before the channel connects.
     /// </summary>
     public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, LookForIdle);
 
     /// <summary>
-    /// Looks once whether calls use the connections, and closes them if none did since the look before the last one.
+    /// Looks once whether a call uses the connection, and closes it if none did since the look before the last one.
     /// </summary>
     public void LookForIdle()
     {
-        Connection[] leaving;
+        Connection leaving;
         using (_gate.Enter())
         {
-            bool isQuiet = _state == ConnectivityState.Ready;
-            foreach (Connection one in _open)
-            {
-                isQuiet &= one.IsQuietSinceLastLook();
-            }
-
+            bool isQuiet = _state == ConnectivityState.Ready && _current?.IsQuietSinceLastLook() == true;
             _quietLooks = isQuiet ? _quietLooks + 1 : 0;
             if (_quietLooks < IdleTimer.QuietLooks)
             {
                 return;
             }
 
-            leaving = _open;
-            SetOpen([]);
+            leaving = _current!;
+            _current = null;
             Enter(ConnectivityState.Idle);
         }
 
-        // Of the same kind as the close of an extra connection: a call that meets it is Unavailable, not Cancelled.
-        var reason = new CloseReason(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
-        foreach (Connection one in leaving)
-        {
-            _ = RetireAsync(one, reason);
-        }
+        _ = RetireAsync(leaving, NotUsed);
     }
 
     /// <summary>Lets no more calls start on a connection, which is open no more; closes it after its calls.</summary>

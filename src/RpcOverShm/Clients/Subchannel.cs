@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
@@ -7,9 +8,9 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// The connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost or the
-/// server has announced that it leaves. A connection pool may add extra ones. A call that arrives during an attempt
-/// waits for that attempt, and for one more if no server listened. After a failure the subchannel reconnects by itself,
-/// with growing pauses, until it has a connection. Any thread may use it; the channel disposes it.
+/// server has announced that it leaves. A call that arrives during an attempt waits for that attempt, and for one more
+/// if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it has a
+/// connection. Any thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
 /// The state is the channel's connectivity. All transitions happen under the gate.
@@ -25,7 +26,7 @@ namespace RpcOverShm.Clients;
 ///    |         TransientFailure                 |
 ///    |                                          |
 ///    +------------------------------------------+
-///    last connection lost, or the server leaves, or no call for the idle timeout
+///    connection lost, or the server leaves, or no call for the idle timeout
 /// </code>
 /// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
 /// Shutdown, for good. A connection that the server leaves drains on its own.
@@ -43,8 +44,7 @@ internal sealed partial class Subchannel(
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private volatile Connection[] _open = []; // the connections that take calls, all to one server process
-    private volatile Connection? _current;   // the first of those
+    private volatile Connection? _current;   // takes calls, but may just have been lost
     private TaskCompletionSource<Connection>? _attempt; // of calls that wait for the current attempt
     private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
     private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
@@ -55,6 +55,9 @@ internal sealed partial class Subchannel(
 
     /// <summary>Cancelled when the channel is shut down. Must be read before <see cref="Dispose"/>.</summary>
     public override CancellationToken ShutdownToken => _shutdown.Token;
+
+    /// <summary>The connection that takes calls, which may just have been lost; null if there is none.</summary>
+    public Connection? Current => _current;
 
     /// <summary>Whether the channel has connections, or tries to make one.</summary>
     public bool IsInUse
@@ -133,11 +136,39 @@ internal sealed partial class Subchannel(
 
     public void Dispose() => _shutdown.Dispose();
 
+    // The connection of the callback whose method runs in this context, even if the server leaves it: a call that the
+    // method makes belongs to a chain that is under way. Null if there is none.
+    private Connection? OfRunningCallback()
+    {
+        // A call that the client of this process has started is no callback: a nested call may go to another server.
+        if (AmbientCall.Current is not { Name.Call.IsFromAcceptor: true } ambient)
+        {
+            return null;
+        }
+
+        using (_gate.Enter())
+        {
+            foreach (Connection one in _live)
+            {
+                if (one.Id == ambient.Name.ConnectionId && one.CloseReason is null)
+                {
+                    return one;
+                }
+            }
+        }
+
+        return null;
+    }
+
     private Task<Connection> Connect(bool isWaitForReady)
     {
         using (_gate.Enter())
         {
-            SetOpen(Array.FindAll(_open, static one => one.IsOpenForCalls));
+            if (_current is { IsOpenForCalls: false })
+            {
+                _current = null;
+            }
+
             switch (_state)
             {
                 case ConnectivityState.Shutdown:
@@ -198,10 +229,8 @@ internal sealed partial class Subchannel(
     {
         try
         {
-            // Each time that the channel connects anew, a new session begins.
-            ConnectionSettings mine = settings with { ChannelId = Guid.NewGuid() };
-            PeerLink link = await ClientHandshake.ConnectAsync(address, mine, shutdown).ConfigureAwait(false);
-            _ = TryAdopt(open(link, OnGoAway));
+            PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
+            Adopt(open(link, OnGoAway));
             return null;
         }
         catch (ConnectException exception)
@@ -223,17 +252,17 @@ internal sealed partial class Subchannel(
         }
     }
 
-    /// <summary>Takes a connection into use, or closes it and returns false if it is not wanted any more.</summary>
-    private bool TryAdopt(Connection connection, bool isExtra = false)
+    /// <summary>Takes a connection into use, or closes it if the channel was shut down meanwhile.</summary>
+    private void Adopt(Connection connection)
     {
         bool isWanted;
         using (_gate.Enter())
         {
-            isWanted = isExtra ? IsExtraWanted(connection) : _state != ConnectivityState.Shutdown;
+            isWanted = _state != ConnectivityState.Shutdown;
             if (isWanted)
             {
                 _live.Add(connection);
-                SetOpen([.. _open, connection]);
+                _current = connection;
                 LastFailure = null;
                 Enter(ConnectivityState.Ready);
             }
@@ -243,8 +272,8 @@ internal sealed partial class Subchannel(
         if (!isWanted)
         {
             connection.SendGoAway();
-            connection.Close(isExtra ? NotNeeded : ChannelDisposed);
-            return false;
+            connection.Close(ChannelDisposed);
+            return;
         }
 
         _ = ForgetWhenClosedAsync(connection);
@@ -252,8 +281,6 @@ internal sealed partial class Subchannel(
         {
             EndWaits(source => source.SetResult(connection));
         }
-
-        return true;
     }
 
     /// <summary>
@@ -283,29 +310,12 @@ internal sealed partial class Subchannel(
 
     private void OnGoAway(Connection connection)
     {
-        Connection[] others = [];
-        using (_gate.Enter())
-        {
-            if (_open.Contains(connection))
-            {
-                others = Array.FindAll(_open, one => one != connection);
-                SetOpen([]);
-                Enter(ConnectivityState.Idle);
-            }
-        }
+        Leave(connection);
 
-        // The connections take no new calls from here on and close when their live calls have ended.
-        CloseWhenDrained(connection);
-        foreach (Connection other in others)
-        {
-            other.Retire();
-            CloseWhenDrained(other);
-        }
+        // The connection takes no new calls from here on and closes when its live calls have ended. On the thread pool:
+        // the reading thread may be one that blocks in a call, whose context is not to be kept.
+        PoolWork.Queue(static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
     }
-
-    // On the thread pool: the reading thread may be one that blocks in a call, whose context is not to be kept.
-    private static void CloseWhenDrained(Connection connection) => PoolWork.Queue(
-        static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
 
     private static async Task CloseWhenDrainedAsync(Connection connection)
     {
@@ -324,13 +334,19 @@ internal sealed partial class Subchannel(
         using (_gate.Enter())
         {
             _live.Remove(connection);
-            if (_open.Contains(connection))
+        }
+
+        Leave(connection);
+    }
+
+    private void Leave(Connection connection)
+    {
+        using (_gate.Enter())
+        {
+            if (_current == connection)
             {
-                SetOpen(Array.FindAll(_open, one => one != connection));
-                if (_current is null)
-                {
-                    Enter(ConnectivityState.Idle);
-                }
+                _current = null;
+                Enter(ConnectivityState.Idle);
             }
         }
     }
@@ -372,28 +388,7 @@ internal sealed partial class Subchannel(
         source?.SetException(exception);
         _ = source?.Task.Exception;
     }
-
 }
 
 /// <summary>Makes the connection of a link, whose GoAway it reports to <paramref name="onGoAway"/>.</summary>
 internal delegate Connection ConnectionFactory(PeerLink link, Action<Connection> onGoAway);
-
-/// <summary>
-/// The pauses between attempts to connect: gRPC's connection back-off (multiplier 1.6, jitter of 20 % either
-/// way; see doc/connection-backoff.md of gRPC), with times that suit one machine. A value without state.
-/// </summary>
-/// <param name="Initial">The pause after the first failure, above zero.</param>
-/// <param name="Longest">The longest pause before the jitter, at least <paramref name="Initial"/>.</param>
-internal readonly record struct ReconnectBackoff(TimeSpan Initial, TimeSpan Longest)
-{
-    private const double Multiplier = 1.6;
-    private const double Jitter = 0.2;
-
-    /// <summary>Returns the pause after a number of consecutive failures.</summary>
-    public TimeSpan After(int failures, double random)
-    {
-        double grown = Initial.TotalMilliseconds * Math.Pow(Multiplier, failures - 1);
-        double bounded = Math.Min(grown, Longest.TotalMilliseconds);
-        return TimeSpan.FromMilliseconds(bounded * (1 - Jitter + (2 * Jitter * random)));
-    }
-}

@@ -1,7 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
@@ -44,17 +43,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// not wake the event loop for a response that the caller reads itself. If the role is taken, the caller counts as
     /// blocked, which makes the event loop give way. <see cref="Leave"/> must follow, also after an exception.
     /// </summary>
-    /// <exception cref="InvalidOperationException">
-    /// This thread parses in place, which holds the reader role.
-    /// </exception>
     public void Enter(ref CallerLease lease)
     {
-        if (RecordMemory.IsShownToThisThread)
-        {
-            throw new InvalidOperationException(
-                "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");
-        }
-
         if (!TryTakeRole(ref lease))
         {
             lease.IsCounted = true;

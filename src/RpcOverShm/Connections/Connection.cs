@@ -3,7 +3,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
@@ -50,21 +49,12 @@ internal sealed class Connection : ICountedConnection
         AsResult = Task.FromResult<Connection?>(this);
     }
 
-    /// <summary>Whether this thread may block for a call: not while it parses in place with a reader role.</summary>
-    public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
-
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
     public Task<Connection?> AsResult { get; }
 
     public PeerIdentity Peer => _link.Identity;
 
     public Guid Id => _link.ConnectionId;
-
-    /// <summary>The client's channel, which may have several connections; empty if it has not named one.</summary>
-    public Guid ChannelId => _link.ChannelId;
-
-    /// <summary>The process of a client; without meaning for a server.</summary>
-    public ClientProcess Client => _link.Client;
 
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
     public PeerLimits PeerLimits => _link.PeerLimits;
@@ -79,15 +69,6 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>The number of outgoing calls that the peer has not ended.</summary>
     public int OutgoingCount => _sender.Outgoing.Living.Count;
-
-    /// <summary>The number of outgoing calls so far.</summary>
-    public long StartedCount => _sender.Outgoing.Living.Total + _sender.OneWay.Sent;
-
-    /// <summary>Whether a blocking caller would read for itself at once: no thread holds the reader role.</summary>
-    public bool IsReaderFree => _role.IsFree;
-
-    /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
-    public bool IsReadHere => LoopThread.Current is { IsInUserCode: true } me && me.Role == _role;
 
     /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;

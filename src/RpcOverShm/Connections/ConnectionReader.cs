@@ -141,30 +141,6 @@ internal sealed class ConnectionReader : EventSource
         return isArmed;
     }
 
-    // A blocking caller would arm for the socket when it leaves, so only a side without callers dozes.
-    public override bool TryBeginDoze(out uint localEvents)
-    {
-        localEvents = _link.LocalEvents;
-        if (!_role.IsOfLoopOnly
-            || _link.IsClosed
-            || _link.IsPeerGone
-            || _sender.IsWaitingForSpace
-            || _coordinator.HasBlockedCallers
-            || !_role.TryTake())
-        {
-            return false;
-        }
-
-        bool isArmed = _coordinator.Arm(Doorbell.Futex);
-        _role.Release();
-        return isArmed;
-    }
-
-    public override bool Doze(uint localEvents, TimeSpan timeout) =>
-        _link.SleepForData(_ring.Position, localEvents, timeout);
-
-    public override void EndDoze() => _link.RaiseLocalEvent();
-
     public override void OnSocket() => Request();
 
     public override void DrainSocket(bool hasEnded)

@@ -109,14 +109,6 @@ internal static partial class ShmLog
     public static partial void RingNotGrown(
         ILogger logger, Guid connectionId, string peer, long capacity, long wanted, string reason);
 
-    /// <summary>Logs, once for a channel, that it cannot have another connection beside those that it has.</summary>
-    [LoggerMessage(
-        117,
-        LogLevel.Information,
-        "The channel stays with {Count} connection(s), although callers wait for a connection: {Reason} It tries again "
-        + "later, and logs this once.")]
-    public static partial void NoExtraConnection(ILogger logger, int count, string reason);
-
     /// <summary>Logs that the garbage collector has found a channel that nobody had disposed.</summary>
     [LoggerMessage(
         118,

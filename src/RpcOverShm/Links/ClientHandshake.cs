@@ -50,10 +50,7 @@ internal static class ClientHandshake
                 await ReceiveAnswerAsync(socket, address, unsent, timeout.Token).ConfigureAwait(false);
             SocketCalls.RefuseDescriptors(socket);
             SharedSegment peer = OpenPeerSegment(answer, settings, id, address);
-            var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false)
-            {
-                ChannelId = settings.ChannelId,
-            };
+            var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false);
             socket = null;
             own = null;
             return link;
@@ -170,7 +167,6 @@ internal static class ClientHandshake
             Purpose = settings.Purpose,
             ConnectionId = id,
             Limits = settings.Limits,
-            ChannelId = settings.ChannelId,
         };
         try
         {

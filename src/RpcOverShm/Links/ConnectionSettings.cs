@@ -16,9 +16,6 @@ internal sealed record ConnectionSettings
     /// <summary>The limits that this side announces to the peer.</summary>
     public required PeerLimits Limits { get; init; }
 
-    /// <summary>The channel that connects with these settings; empty for none.</summary>
-    public Guid ChannelId { get; init; }
-
     /// <summary>The time limit of one connection attempt, including its handshake.</summary>
     public required TimeSpan ConnectTimeout { get; init; }
 

@@ -82,9 +82,3 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
         return [];
     }
 }
-
-/// <summary>
-/// A client and the key of its process, which a later process with its id does not have; null if the kernel does not
-/// tell them apart.
-/// </summary>
-internal readonly record struct ClientProcess(PeerIdentity Identity, ProcessKey? Key);

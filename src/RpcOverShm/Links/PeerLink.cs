@@ -68,12 +68,6 @@ internal sealed partial class PeerLink
 
     public Guid ConnectionId { get; }
 
-    /// <summary>The client's channel; empty for none.</summary>
-    public Guid ChannelId { get; init; }
-
-    /// <summary>The process of a client; without meaning for a server.</summary>
-    public ClientProcess Client { get; init; }
-
     public PeerLimits OwnLimits { get; }
 
     public PeerLimits PeerLimits { get; }

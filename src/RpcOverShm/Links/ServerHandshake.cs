@@ -126,11 +126,7 @@ internal static class ServerHandshake
             Handshake.Send(socket, answer, own);
             own.ReleaseDescriptor();
             return link = new PeerLink(
-                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true)
-            {
-                ChannelId = hello.ChannelId,
-                Client = Find(socket, client),
-            };
+                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
         }
         catch (IOException exception) when (DescriptorPassing.IsShortage(exception))
         {
@@ -144,12 +140,6 @@ internal static class ServerHandshake
                 peer.Dispose();
             }
         }
-    }
-
-    private static ClientProcess Find(Socket socket, PeerIdentity client)
-    {
-        using ProcessDescriptor? process = ProcessDescriptor.OfPeer(socket, client.ProcessId, out _);
-        return new ClientProcess(client, process?.Key);
     }
 
     // A failure here is this side's, whatever its reason; only one of the client's descriptor is the client's.

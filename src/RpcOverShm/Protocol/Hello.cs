@@ -23,7 +23,6 @@ namespace RpcOverShm.Protocol;
 ///     52     4  MaxCalls         concurrent calls the sender accepts from its peer
 ///     56     4  MaxMetadata      bytes of metadata the sender accepts per block
 ///     60     4  MaxRunning       of those calls, as many run at a time; 0: not told
-///     64    16  ChannelId        client: its channel, zero for none; server: zero
 ///   refusal
 ///     24     n  Text             UTF-8, human-readable
 /// </code>
@@ -31,7 +30,7 @@ namespace RpcOverShm.Protocol;
 internal sealed record Hello
 {
     public const int CommonSizeBytes = 24;
-    public const int SizeBytes = 80;
+    public const int SizeBytes = 64;
     public const int MaxSizeBytes = 4096;
 
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
@@ -52,9 +51,6 @@ internal sealed record Hello
     public Guid ConnectionId { get; init; }
 
     public PeerLimits Limits { get; init; }
-
-    /// <summary>The client's channel, equal on all its connections. Empty for a byte stream and a server.</summary>
-    public Guid ChannelId { get; init; }
 
     /// <summary>
     /// Returns the length of the message that starts with these bytes, or null if there are too few bytes to tell.
@@ -117,7 +113,6 @@ internal sealed record Hello
             {
                 ConnectionId = new Guid(bytes[24..40]),
                 Limits = PeerLimits.Decode(bytes.Slice(40, PeerLimits.SizeBytes)),
-                ChannelId = new Guid(bytes[64..80]),
             };
     }
 
@@ -151,7 +146,6 @@ internal sealed record Hello
         {
             ConnectionId.TryWriteBytes(bytes.AsSpan(24));
             Limits.Encode(bytes.AsSpan(40));
-            ChannelId.TryWriteBytes(bytes.AsSpan(64));
         }
 
         return bytes;

@@ -1,36 +1,23 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The state that code may leave on its thread: the execution context with its AsyncLocals and the culture, the
-/// synchronization context, and the traits of the thread itself. The library captures it before it runs user code in
-/// the middle of an operation, and restores it afterwards.
+/// The contexts that user code may change on its thread: the execution context with its AsyncLocals and the culture, and
+/// the synchronization context. The library restores them afterwards, together with the traits of the thread.
 /// </summary>
-internal readonly struct AmbientContext(
-    ExecutionContext? execution, SynchronizationContext? synchronization, ThreadTraits thread)
+internal readonly struct AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
 {
     // The same for all threads, so concurrent captures do not matter.
     private static AmbientContext s_clean;
 
     private readonly ExecutionContext? _execution = execution;
     private readonly SynchronizationContext? _synchronization = synchronization;
-    private readonly ThreadTraits _thread = thread;
-
-    public static AmbientContext Capture() =>
-        new(ExecutionContext.Capture(), SynchronizationContext.Current, ThreadTraits.OfThisThread());
-
-    /// <summary>Restores the state, on the thread that has captured it.</summary>
-    public void Restore()
-    {
-        RestoreContexts();
-        _thread.Restore();
-    }
 
     /// <summary>
     /// Keeps the contexts of a thread on which no user code has run: each thread of the library calls it first. A
     /// thread that is started without its starter's context has the default one, which is a single instance.
     /// </summary>
     public static void CaptureClean() =>
-        s_clean = new AmbientContext(ExecutionContext.Capture(), SynchronizationContext.Current, thread: default);
+        s_clean = new AmbientContext(ExecutionContext.Capture(), SynchronizationContext.Current);
 
     /// <summary>
     /// Restores the clean contexts, and the traits of this thread. Called on a thread of the library after each run of

@@ -114,45 +114,6 @@ internal sealed partial class EventLoop
         }
     }
 
-    /// <summary>
-    /// Sleeps for a while on the memory of the only source: the system call that wakes this thread from that is quicker
-    /// than a byte on a socket, above all when neither process has run for a while. Meanwhile nobody listens to the
-    /// socket, so the sleep is short, and only the first one after work. Returns whether it slept.
-    /// </summary>
-    private bool TryDoze(long since)
-    {
-        if (_hasDozed || _count != 1 || _active.Count != 1)
-        {
-            return false;
-        }
-
-        EventSource source = _active[0];
-        if (source.IsRemoved || !source.TryBeginDoze(out uint localEvents) || !source.TrySetParked())
-        {
-            return false;
-        }
-
-        Drop(0);
-        _dozing = source;
-        Interlocked.Exchange(ref _isSleeping, 1);
-        _hasDozed = _posted is null && _count == 1 && !source.Doze(localEvents, s_longestDoze);
-        _isSleeping = 0;
-        _dozing = null;
-        _polledAt = Stopwatch.GetTimestamp();
-        BeginToCountLooks(_polledAt);
-        if (!_hasDozed && since != 0)
-        {
-            _spin.RecordSleep(since);
-        }
-
-        if (source.TryActivate())
-        {
-            Enlist(source);
-        }
-
-        return true;
-    }
-
     /// <summary>Sleeps until a socket changes or a request comes. Returns false if the thread must end.</summary>
     private bool Sleep(long since)
     {

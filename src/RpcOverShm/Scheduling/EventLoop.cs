@@ -41,7 +41,6 @@ internal sealed partial class EventLoop
     // probably as far away. So the active sources of a loop with a thousand clients stay few.
     private const long BriefMicroseconds = 100;
 
-    private static readonly TimeSpan s_longestDoze = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
     private static readonly long s_briefTicks = Stopwatch.Frequency * BriefMicroseconds / 1_000_000;
@@ -63,7 +62,6 @@ internal sealed partial class EventLoop
     private long _rungAt;
     private long _checkAt;         // when the parked sources are checked next
     private int _silences;         // sleeps in a row that ended by their timeout
-    private bool _hasDozed;        // to the end, since there was work
 
     private readonly Gate _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
@@ -75,7 +73,6 @@ internal sealed partial class EventLoop
     private volatile int _count;      // of the sources
     private volatile EventSource? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
-    private volatile EventSource? _dozing; // the source in whose doze the thread sleeps
     private volatile int _isWatched;
     private volatile int _stuck;      // threads in user code that have lost the loop
     private volatile LoopThread? _thread;
@@ -136,11 +133,6 @@ internal sealed partial class EventLoop
         if (source.IsRequested)
         {
             Post(source);
-        }
-        else if (_dozing is not null)
-        {
-            // The thread does not listen to the new socket yet.
-            Wake();
         }
 
         return null;
@@ -226,14 +218,7 @@ internal sealed partial class EventLoop
         {
             try
             {
-                if (_dozing is { } source)
-                {
-                    source.EndDoze();
-                }
-                else
-                {
-                    _wake?.Signal();
-                }
+                _wake?.Signal();
             }
             catch (ObjectDisposedException)
             {
@@ -274,7 +259,6 @@ internal sealed partial class EventLoop
             DrainSockets();
             if (hasWorked)
             {
-                _hasDozed = false;
                 ParkSilent(now);
                 continue;
             }
@@ -308,7 +292,7 @@ internal sealed partial class EventLoop
         // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
         long since = 0;
         bool isRinging = _count > _active.Count && now - _rungAt < s_leastSilence;
-        if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since)) || TryDoze(since))
+        if (_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
         {
             return true;
         }

@@ -99,27 +99,6 @@ internal abstract class EventSource
     /// </summary>
     public abstract bool TryPark();
 
-    /// <summary>
-    /// Asks the peer for the quicker wake-up of a thread that sleeps in <see cref="Doze"/>. Returns false if there is
-    /// work now, or if this kind of source is only woken by its socket.
-    /// </summary>
-    /// <param name="localEvents">A sample from before, for the sleep.</param>
-    public virtual bool TryBeginDoze(out uint localEvents)
-    {
-        localEvents = 0;
-        return false;
-    }
-
-    /// <summary>
-    /// Sleeps until the peer wakes this thread, <see cref="EndDoze"/>, or the timeout. Returns false after the timeout.
-    /// </summary>
-    public virtual bool Doze(uint localEvents, TimeSpan timeout) => throw new NotSupportedException();
-
-    /// <summary>Ends the sleep in <see cref="Doze"/>. Any thread may call this, also without a sleep.</summary>
-    public virtual void EndDoze()
-    {
-    }
-
     /// <summary>Returns whether a source that has just been parked has nobody who looks after it.</summary>
     public abstract bool IsForsaken { get; }
 

@@ -9,8 +9,8 @@ namespace RpcOverShm.Sending;
 /// <summary>
 /// The connection's view of one call; derived classes handle the contents of its frames. The holder of the reader role
 /// calls the On... members, one at a time and in frame order. They copy the bytes they need, never wait, run no user
-/// code except marshallers that parse in place, and throw only to end the connection. They mark pending user code on
-/// the call; the reading thread runs it inline or queues it after the record was released.
+/// code, and throw only to end the connection. They mark pending user code on the call; the reading thread runs it
+/// inline or queues it after the record was released.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {

@@ -43,9 +43,6 @@ internal abstract class MethodHandler
     /// <summary>Returns whether the method supports a codec; null stands for the generated marshallers.</summary>
     public abstract bool Offers(string? codec);
 
-    /// <summary>Parses the single request of a call in place, in the segment of a trusted client.</summary>
-    public abstract ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message);
-
     /// <summary>Reads the request, runs the method and sends its result. Fails with the method's exception.</summary>
     public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);
 }

@@ -1,4 +1,3 @@
-using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
@@ -105,8 +104,3 @@ internal sealed class RequestMessages
         Inbound.Abort();
     }
 }
-
-/// <summary>A request that was parsed in place, before its method runs.</summary>
-/// <param name="Value">The request; null if the marshaller threw.</param>
-/// <param name="Failure">The exception of the marshaller, thrown in place of running the method; null for none.</param>
-internal sealed record ParsedMessage(object? Value, ExceptionDispatchInfo? Failure);

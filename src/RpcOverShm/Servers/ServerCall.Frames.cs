@@ -41,11 +41,7 @@ internal sealed partial class ServerCall
             StartDeadline(timeout);
         }
 
-        if (isWhole && Settings.AllowInPlaceParsing)
-        {
-            Parsed = _handler.ParseInPlace(this, message);
-        }
-        else if (isWhole)
+        if (isWhole)
         {
             _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestMark));
         }

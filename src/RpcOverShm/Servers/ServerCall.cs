@@ -42,9 +42,6 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     /// <summary>The codec that the client chose; null for the generated marshallers.</summary>
     public string? Codec { get; private set; }
 
-    /// <summary>The request that was parsed in place; null otherwise.</summary>
-    public ParsedMessage? Parsed { get; private set; }
-
     /// <summary>
     /// The requests; null for a single request that came whole in the first frame. Set before the method runs.
     /// </summary>

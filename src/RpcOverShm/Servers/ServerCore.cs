@@ -21,9 +21,9 @@ internal sealed class ServerCore
     private readonly Gate _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionObserver _observer;
-    private readonly SessionTable _sessions;
     private readonly IdleTimer? _idleTimer;
     private readonly Listener _listener;
+    private long _startedSessions;
     private bool _isStopping;
 
     /// <summary>Starts to listen.</summary>
@@ -36,7 +36,6 @@ internal sealed class ServerCore
     {
         _settings = settings;
         _observer = observer;
-        _sessions = new SessionTable(observer);
         _places = new CallPlaces(settings.Limits);
         _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, LookForIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
@@ -70,17 +69,13 @@ internal sealed class ServerCore
         ServerSession[] idle;
         using (_gate.Enter())
         {
-            ServerSession[] sessions = [.. _connections.Select(connection => connection.Session!).Distinct()];
-            idle = _isStopping ? [] : [.. sessions.Where(session => session.LookForIdle())];
+            idle = _isStopping ? [] : [.. _connections.Select(one => one.Session!).Where(one => one.LookForIdle())];
         }
 
         foreach (ServerSession session in idle)
         {
             ShmLog.SessionIdle(_settings.Logger, session.PeerName);
-            foreach (ServerConnection one in session.Connections)
-            {
-                one.Connection.SendGoAway();
-            }
+            session.Connection.SendGoAway();
         }
     }
 
@@ -193,13 +188,12 @@ internal sealed class ServerCore
     {
         var connection = new ServerConnection(link, _settings, _places);
         bool isRequested;
-        bool isFirst = false;
         using (_gate.Enter())
         {
             isRequested = !_isStopping;
             if (isRequested)
             {
-                isFirst = _sessions.Join(connection);
+                connection.Session = new ServerSession(connection, ++_startedSessions, _observer.CreateView);
                 _connections.Add(connection);
             }
         }
@@ -215,7 +209,8 @@ internal sealed class ServerCore
         }
 
         ServerSession session = connection.Session!;
-        if (isFirst && _observer.HasStartHandlers)
+        ProcessCounts.Sessions.Add();
+        if (_observer.HasStartHandlers)
         {
             using (ExecutionContext.SuppressFlow())
             {
@@ -235,17 +230,9 @@ internal sealed class ServerCore
 
         // A stop must still find the methods of one-way calls.
         connection.OneWay.RunWhenEmpty(() => Forget(connection));
-        bool hasEnded;
-        using (_gate.Enter())
-        {
-            hasEnded = _sessions.Leave(connection);
-        }
-
-        if (hasEnded)
-        {
-            await session.Started.ConfigureAwait(false);
-            await _observer.OnEndedAsync(session).ConfigureAwait(false);
-        }
+        ProcessCounts.Sessions.Remove();
+        await session.Started.ConfigureAwait(false);
+        await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
     private void Forget(ServerConnection connection)

@@ -6,37 +6,34 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A client's channel as the server sees it: its connections, from the first to the end of the last. Thread-safe; the
-/// server adds and removes connections.
+/// A connected channel as the server sees it: what outlives its connection, and what the server's user sees of it.
+/// Thread-safe.
 /// </summary>
 [SuppressMessage(
     "Design", "CA1001", Justification = "A source without a timer holds nothing, and users keep its token.")]
 internal sealed class ServerSession
 {
     private readonly CancellationTokenSource _closed = new();
-    private volatile ServerConnection[] _connections = [];
+    private readonly ServerConnection _connection;
     private int _quietLooks; // in a row
     private ServiceInstances? _instances; // made on first use
-    private Task _oneWayEnded = Task.CompletedTask; // the calls of removed connections
 
-    /// <summary>Starts a session. The number is unique within the server.</summary>
-    public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> createView)
+    /// <summary>Starts the session of a connection. The number is unique within the server.</summary>
+    public ServerSession(ServerConnection connection, long number, Func<ServerSession, object> createView)
     {
-        Key = key;
-        Peer = peer;
+        _connection = connection;
         Number = number;
-        PeerName = $"shm:pid={peer.ProcessId};session={number}";
+        PeerName = $"shm:pid={Peer.ProcessId};session={number}";
         View = createView(this);
     }
-
-    /// <summary>The id that the connections of the session have in common.</summary>
-    public Guid Key { get; }
 
     /// <summary>The number of the session, from 1.</summary>
     public long Number { get; }
 
     /// <summary>The client's process, as the kernel names it.</summary>
-    public PeerIdentity Peer { get; }
+    public PeerIdentity Peer => Connection.Peer;
+
+    public Connection Connection => _connection.Connection;
 
     /// <summary>The name of the client, as methods see it.</summary>
     public string PeerName { get; }
@@ -47,11 +44,8 @@ internal sealed class ServerSession
     /// <summary>Completes when the handlers for the start of the session have returned. Does not fail.</summary>
     public Task Started { get; set; } = Task.CompletedTask;
 
-    /// <summary>Cancelled after the last connection was closed.</summary>
+    /// <summary>Cancelled after the connection was closed.</summary>
     public CancellationToken Closed => _closed.Token;
-
-    /// <summary>The open connections, the oldest first.</summary>
-    public IReadOnlyList<ServerConnection> Connections => _connections;
 
     /// <summary>The instances of services that live as long as the session.</summary>
     public ServiceInstances Instances => Volatile.Read(ref _instances)
@@ -61,31 +55,14 @@ internal sealed class ServerSession
     /// <summary>Completes when the session has ended and its instances, if any, were released. Does not fail.</summary>
     public Task Released => Volatile.Read(ref _instances)?.Released ?? Task.CompletedTask;
 
-    /// <summary>Adds a connection. The caller serialises changes, also those of <see cref="Remove"/>.</summary>
-    public void Add(ServerConnection connection) => _connections = [.. _connections, connection];
-
-    /// <summary>Removes a connection. Returns whether it was the last one.</summary>
-    public bool Remove(ServerConnection connection)
-    {
-        Task oneWay = connection.OneWay.WhenEmptyAsync();
-        _oneWayEnded = oneWay.IsCompleted ? _oneWayEnded : Task.WhenAll(_oneWayEnded, oneWay);
-        _connections = [.. _connections.Where(one => one != connection)];
-        return _connections.Length == 0;
-    }
-
     /// <summary>
-    /// Looks once for calls and callbacks. Returns true, once, when no connection had any for the idle timeout. The
-    /// caller serialises the looks, and calls them with changes of the connections.
+    /// Looks once for calls and callbacks. Returns true, once, when the connection had none for the idle timeout. The
+    /// caller serialises the looks.
     /// </summary>
     public bool LookForIdle()
     {
         // A connection that was closed may still have methods of one-way calls.
-        bool isQuiet = _connections.Length > 0;
-        foreach (ServerConnection one in _connections)
-        {
-            isQuiet &= one.IsQuietSinceLastLook();
-        }
-
+        bool isQuiet = Connection.CloseReason is null && _connection.IsQuietSinceLastLook();
         _quietLooks = isQuiet ? _quietLooks + 1 : 0;
         return _quietLooks == IdleTimer.QuietLooks;
     }
@@ -100,7 +77,7 @@ internal sealed class ServerSession
     /// </summary>
     public async Task EndInstancesAsync(ILogger logger)
     {
-        await _oneWayEnded.ConfigureAwait(false);
+        await _connection.OneWay.WhenEmptyAsync().ConfigureAwait(false);
         if (Interlocked.CompareExchange(ref _instances, ServiceInstances.Ended, null) is { } instances)
         {
             await instances.EndAsync(logger).ConfigureAwait(false);

@@ -38,9 +38,6 @@ internal sealed record ServerSettings
     /// <summary>Whether the status for a handler's exception tells the client its type and message.</summary>
     public required bool HasDetailedErrors { get; init; }
 
-    /// <summary>Whether requests are parsed in place, in the client's segment.</summary>
-    public required bool AllowInPlaceParsing { get; init; }
-
     /// <summary>The scheduling mode, which decides where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 

@@ -12,6 +12,6 @@ internal abstract class SessionObserver
     /// <summary>Handles the start of a session, on the thread pool.</summary>
     public abstract void OnStarted(ServerSession session);
 
-    /// <summary>Ends a session without connections and handles its end, on the thread pool.</summary>
+    /// <summary>Ends a session whose connection is closed and handles its end, on the thread pool.</summary>
     public abstract Task OnEndedAsync(ServerSession session);
 }

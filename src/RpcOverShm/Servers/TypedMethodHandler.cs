@@ -1,4 +1,3 @@
-using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
@@ -67,19 +66,6 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     public override bool Offers(string? codec) =>
         codec is null ? _generated is not null : _byCodec.ContainsKey(codec);
 
-    public override ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message)
-    {
-        try
-        {
-            TRequest request = FrameDeserializationContext.DeserializeInPlace(RequestMarshaller(call), message);
-            return new ParsedMessage(request, Failure: null);
-        }
-        catch (Exception exception)
-        {
-            return new ParsedMessage(Value: null, ExceptionDispatchInfo.Capture(exception));
-        }
-    }
-
     public override Task InvokeAsync(ServerCall call, ShmServerCallContext context) => _invoke(call, context);
 
     // No async state machine for the common case of a method that has completed when it returns.
@@ -142,12 +128,6 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     /// <summary>Returns the single request of a call, which is complete before the method begins.</summary>
     private TRequest ReadRequest(ServerCall call)
     {
-        if (call.Parsed is { } parsed)
-        {
-            parsed.Failure?.Throw();
-            return (TRequest)parsed.Value!;
-        }
-
         ReceivedMessage bytes = call.TakeRequest();
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }

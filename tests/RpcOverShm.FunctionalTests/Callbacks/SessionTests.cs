@@ -1,7 +1,5 @@
 using System.Collections.Concurrent;
 using System.Security.Claims;
-using RpcOverShm.Clients;
-using RpcOverShm.FunctionalTests.Connectivity;
 using RpcOverShm.Links;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
@@ -218,27 +216,6 @@ internal sealed class SessionTests : CallbackFixture
         Assert.That(seen[1].Id, Is.GreaterThan(seen[0].Id));
         await Timeouts.Eventually(() => seen[0].Closed.IsCancellationRequested);
         Assert.That(seen[1].Closed.IsCancellationRequested, Is.False);
-    }
-
-    [Test]
-    public async Task Session_OfAChannelWithSeveralConnections_IsOne()
-    {
-        (ShmRig rig, ShmChannel channel) = await StartAsync(
-            NotingAndCallingBack,
-            new Script(),
-            options =>
-            {
-                options.EnableMultipleConnections = true;
-                options.PoolSettings = ConnectionPoolSettings.For(processors: 16);
-            });
-        await using (var load = new BlockingLoad(channel, callers: 6))
-        {
-            await Timeouts.Eventually(() => rig.Served.Count > 1);
-            await load.MakeAsync(calls: 100);
-        }
-
-        Assert.That(_seen.Distinct().Count(), Is.EqualTo(1));
-        Assert.That(_seen.First().OffersCallbacks, Is.True);
     }
 
     [Test]

@@ -260,14 +260,14 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
 
     [Test]
     [Item("Z7")]
-    public async Task ByDefault_AMarshallerReadsACopyAndNotThePeersMemory()
+    public async Task Marshaller_ReadsACopyAndNotThePeersMemory()
     {
         CallRig rig = await StartAsync(null, BytesService.Build());
         bool isArray = false;
 
         await CallAsync(rig, BytesService.Reading(MethodType.Unary, context =>
         {
-            // Memory in a segment has no array; InPlaceTests covers the option that exposes it.
+            // Memory in a segment has no array.
             isArray = MemoryMarshal.TryGetArray(context.PayloadAsReadOnlySequence().First, out _);
             return [];
         }));

@@ -55,14 +55,14 @@ internal sealed class IdleRace
 
     private void Connect()
     {
-        if (_used is not null && _channel.Connections.Open.FirstOrDefault() != _used)
+        if (_used is not null && _channel.Connections.Current != _used)
         {
             Closed++;
         }
 
         _channel.ConnectAsync().Bounded().GetAwaiter().GetResult();
         _client.Unary(Payloads.Empty);
-        _used = _channel.Connections.Open.FirstOrDefault();
+        _used = _channel.Connections.Current;
     }
 
     private static bool Look(Action look)

@@ -1,4 +1,3 @@
-using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
@@ -92,34 +91,6 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task SeveralConnections_CloseTogether()
-    {
-        ShmRig rig = await StartShmAsync(new Script());
-        using ShmChannel channel = Open(rig, options =>
-        {
-            options.EnableMultipleConnections = true;
-            options.PoolSettings = ConnectionPoolSettings.For(16) with { Silence = TimeSpan.FromHours(1) };
-        });
-        for (int round = 0; round < 2; round++)
-        {
-            await using (var load = new BlockingLoad(channel, callers: 6))
-            {
-                await Timeouts.Eventually(() => rig.Served.Count > 1);
-                Look(channel);
-                await load.EndAsync();
-                Assert.That(load.Failures, Is.Empty);
-            }
-
-            await Timeouts.Eventually(() =>
-            {
-                channel.Connections.LookForIdle();
-                return rig.Served.Count == 0;
-            });
-            Assert.That(channel.State, Is.EqualTo(ConnectivityState.Idle));
-        }
-    }
-
-    [Test]
     public async Task Calls_ThatStartWhileTheChannelCloses_AllSucceed()
     {
         const int Rounds = 1000;
@@ -169,7 +140,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     /// <summary>Waits until the channel has no call: its user may see the end of a call before.</summary>
     private static Task QuietAsync(ShmChannel channel) => Timeouts.Eventually(() => IsQuiet(channel));
 
-    private static bool IsQuiet(ShmChannel channel) => channel.Connections.Open.All(one => one.OutgoingCount == 0);
+    private static bool IsQuiet(ShmChannel channel) => channel.Connections.Current is not { OutgoingCount: > 0 };
 
     private static void Look(ShmChannel channel)
     {

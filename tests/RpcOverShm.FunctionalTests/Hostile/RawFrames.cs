@@ -18,12 +18,11 @@ internal static class RawFrames
 
     public static byte[] ServerStreamHead { get; } = Head(Script.ServerStreamMethod);
 
-    /// <summary>A hello of 64 bytes, without the last field.</summary>
+    /// <summary>A hello without its last byte.</summary>
     public static byte[] Shortened(Hello hello)
     {
-        const byte Length = 64;
-        byte[] bytes = hello.Encode()[..Length];
-        bytes[16] = Length;
+        byte[] bytes = hello.Encode()[..^1];
+        bytes[16] = (byte)bytes.Length;
         return bytes;
     }
 

@@ -11,12 +11,10 @@ internal sealed class InspectorTests : InspectorFixture
     private static readonly EchoMethods<ShmPayload> s_payloads = new("test.Payloads", ShmPayload.Marshaller);
 
     [Test]
-    public async Task Unary_ShowsRequestAndResponse_OnBothSides([Values] bool isBlocking, [Values] bool isInPlace)
+    public async Task Unary_ShowsRequestAndResponse_OnBothSides([Values] bool isBlocking)
     {
         (_, ShmChannel channel) = await StartInspectedAsync(
-            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) },
-            new RigOptions { AllowInPlaceParsing = isInPlace },
-            options => options.AllowInPlaceParsing = isInPlace);
+            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
 
         for (int i = 0; i < 2; i++)
         {
@@ -64,13 +62,10 @@ internal sealed class InspectorTests : InspectorFixture
 
     [Test]
     public async Task EveryShape_IsAnsweredAsWithoutInspectors(
-        [Values(0, 1000, 40_000, 1_000_000)] int bytes,
-        [Values] bool isInPlace,
-        [Values(null, "gzip")] string? compression)
+        [Values(0, 1000, 40_000, 1_000_000)] int bytes, [Values(null, "gzip")] string? compression)
     {
         (_, ShmChannel channel) = await StartInspectedAsync(
-            new Script(),
-            RigOptions.AnySize with { AllowInPlaceParsing = isInPlace, ResponseCompression = compression });
+            new Script(), RigOptions.AnySize with { ResponseCompression = compression });
 
         Assert.That(await Shapes.RunAllAsync(To(channel), bytes).Bounded(), Is.Empty);
 

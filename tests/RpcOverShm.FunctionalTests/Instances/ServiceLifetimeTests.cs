@@ -47,11 +47,11 @@ internal sealed class ServiceLifetimeTests : InstanceFixture
     }
 
     [Test]
-    public async Task PerSession_ConcurrentFirstCallsOnSeveralConnections_ShareOneInstance()
+    public async Task PerSession_ConcurrentFirstCalls_ShareOneInstance()
     {
         var probe = new Probe();
         ShmRig rig = await StartAsync(probe, PerSession);
-        ShmChannel channel = rig.OpenChannel(options => options.EnableMultipleConnections = true);
+        ShmChannel channel = rig.OpenChannel();
         await channel.ConnectAsync().Bounded();
         using var start = new Barrier(8);
 

@@ -74,11 +74,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
         WeakReference value = await UnderAValueAsync(async () =>
         {
             idle = rig.OpenChannel(static one => one.IdleTimeout = TimeSpan.FromHours(1));
-            called = rig.OpenChannel(static one =>
-            {
-                one.CallbackServices.Add(new Script().Build());
-                one.EnableMultipleConnections = true;
-            });
+            called = rig.OpenChannel(static one => one.CallbackServices.Add(new Script().Build()));
             await idle.ConnectAsync();
             await called.ConnectAsync();
             await use(rig);

@@ -78,7 +78,6 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
     }
 
     [TestCase("retries")]
-    [TestCase("several connections")]
     [TestCase("idle timeout")]
     public async Task ChannelWithMore_IsClosed(string with)
     {
@@ -89,7 +88,6 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
             options.ServiceConfig = with == "retries"
                 ? new RigRetries(3, StatusCode.Unavailable).ToServiceConfig()
                 : null;
-            options.EnableMultipleConnections = with == "several connections";
             options.IdleTimeout = with == "idle timeout" ? TimeSpan.FromHours(1) : null;
         }));
 

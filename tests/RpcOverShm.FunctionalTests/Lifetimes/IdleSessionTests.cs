@@ -1,4 +1,3 @@
-using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.FunctionalTests.Callbacks;
 using RpcOverShm.FunctionalTests.Connectivity;
@@ -111,41 +110,6 @@ internal sealed class IdleSessionTests : CallbackFixture
         await QuietAsync(rig);
         Look(rig);
         await rig.Log.WaitForAsync(SessionIdle);
-    }
-
-    [Test]
-    public async Task SessionWithSeveralConnections_EndsWhenAllAreIdle()
-    {
-        var held = new HeldMethods();
-        Script script = held.Script;
-        script.Unary = (request, _) => Task.FromResult(request);
-        ShmRig rig = await StartShmAsync(script, Options);
-        using ShmChannel channel = rig.OpenChannel(options =>
-        {
-            options.EnableMultipleConnections = true;
-            options.PoolSettings = ConnectionPoolSettings.For(16) with { Silence = TimeSpan.FromHours(1) };
-        });
-        using AsyncServerStreamingCall<Payload> stream = To(channel).ServerStream(Payloads.Empty);
-        await held.Began.Bounded();
-        await using (var load = new BlockingLoad(channel, callers: 6))
-        {
-            await Timeouts.Eventually(() => rig.Served.Count > 1);
-        }
-
-        int connections = rig.Served.Count;
-        Look(rig);
-        Look(rig);
-        Assert.That((rig.Served.Count, channel.State), Is.EqualTo((connections, ConnectivityState.Ready)));
-
-        held.Release();
-        Assert.That(await stream.ResponseStream.ToListAsync().Bounded(), Is.Empty);
-        await QuietAsync(rig);
-        Look(rig);
-        await Timeouts.Eventually(() => rig.Served.Count == 0);
-        Assert.That(To(channel).Unary(Payloads.Of("on")).Text(), Is.EqualTo("on"));
-        await CallRig.WhenLoggedAsync();
-        Assert.That(rig.Log.Of(PeerLost), Is.Empty, "The end is orderly.");
-        Assert.That(rig.Log.Of(SessionIdle), Has.Count.EqualTo(1));
     }
 
     [Test]

@@ -1,5 +1,3 @@
-using System.Collections.Concurrent;
-
 namespace RpcOverShm.FunctionalTests.Python;
 
 /// <summary>
@@ -7,7 +5,6 @@ namespace RpcOverShm.FunctionalTests.Python;
 /// </summary>
 internal sealed class PythonConnectionTests : PythonFixture
 {
-    private const int ManyThreads = 64; // The pool would need half a minute for them.
     private const int AllSeals = 0x17;
     private const int PeerViolation = 103;
 
@@ -55,56 +52,6 @@ internal sealed class PythonConnectionTests : PythonFixture
         await Timeouts.Eventually(() => rig.Served.Count == 0);
     }
 
-    // A server without a free thread in its pool forgets the dead client later. From Linux 6.9 on it can tell a process
-    // from one before it.
-    [Test]
-    public async Task Process_WithTheIdsOfADeadClient_GetsASessionOfItsOwn()
-    {
-        Assume.That(Environment.OSVersion.Version, Is.GreaterThanOrEqualTo(new Version(6, 9)));
-        Assume.That(Environment.IsPrivilegedProcess, "Only root can choose the id of a process.");
-        var names = new ConcurrentQueue<string>();
-        var script = new Script
-        {
-            Unary = (request, context) =>
-            {
-                names.Enqueue(context.Peer);
-                return Task.FromResult(request);
-            },
-        };
-        using var directory = new TestDirectory();
-        (ShmRig rig, PythonClient client) = await StartPairAsync(
-            new RigOptions { Scheduling = ShmSchedulingMode.Inline }, script);
-        Task reusing = client.DoAsync($"reuse {rig.SocketPath} {directory.Combine("go")}");
-        string[][] reused = [];
-        using (var mayEnd = new ManualResetEventSlim())
-        using (var occupied = new CountdownEvent(ManyThreads))
-        {
-            for (int i = 0; i < ManyThreads; i++)
-            {
-                ThreadPool.UnsafeQueueUserWorkItem(
-                    _ =>
-                    {
-                        mayEnd.Wait();
-                        occupied.Signal();
-                    },
-                    null);
-            }
-
-            File.WriteAllText(directory.Combine("go"), "");
-            SpinWait.SpinUntil(() => (reused = Reused()).Length > 0, Timeouts.Wait);
-            mayEnd.Set();
-            occupied.Wait();
-        }
-
-        await reusing.Bounded();
-        Assert.That(reused, Has.Length.EqualTo(1));
-        Assert.That(reused[0], Has.Length.EqualTo(2).And.Unique);
-
-        // The names of the clients with one process id, "shm:pid=1;session=2", if there are several.
-        string[][] Reused() =>
-            [.. names.GroupBy(name => name.Split(';')[0]).Where(one => one.Count() > 1).Select(one => one.ToArray())];
-    }
-
     // This client parks for its socket and has no timeout, so a doorbell that the server forgets fails the test. All
     // other clients here poll, and take a doorbell for a violation.
     [Test]
@@ -127,14 +74,6 @@ internal sealed class PythonConnectionTests : PythonFixture
         (_, PythonClient client) = await StartPairAsync();
 
         await AssertWokenAsync(client, "wake-reader", "0 True None frames=1");
-    }
-
-    [Test]
-    public async Task ServerThatDozesAfterACall_IsWokenByAFutex()
-    {
-        (_, PythonClient client) = await StartPairAsync();
-
-        await AssertWokenAsync(client, "wake-dozing", "0 True None frames=1");
     }
 
     [Test]

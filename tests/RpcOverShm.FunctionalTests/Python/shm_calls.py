@@ -15,7 +15,7 @@ import time
 from typing import Callable, Iterator, Union
 
 import shm_client
-from shm_client import BY_DOORBELL, BY_FUTEX, Call, Connection, Limits
+from shm_client import Call, Connection, Limits
 
 SERVICE = "/rpcovershm.testing.Conformance/"
 MASK = (1 << 64) - 1
@@ -80,26 +80,6 @@ def pattern(length: int, seed: int, start: int = 0) -> bytes:
         mixed = (index + seed + 1) * 0x9E37_79B9_7F4A_7C15 & MASK
         words.append(mixed ^ mixed >> 29)
     return struct.pack(f"<{len(words)}Q", *words)[:length]
-
-
-def ask_in_child(path: str, channel_id: bytes, as_process: int = 0) -> int:
-    """Forks a client that makes a call of the script, unless it did not get the process id, and then waits."""
-    done, is_done = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if as_process in (0, os.getpid()):
-                connection = Connection(path, channel_id=channel_id)
-                connection.start("/rpcovershm.testing.Script/Unary", b"").end()
-            os.close(is_done)
-            signal.pause()
-        finally:
-            os._exit(1)
-    os.close(is_done)
-    os.read(done, 1)
-    os.close(done)
-    return child
 
 
 # ---- Commands
@@ -242,21 +222,10 @@ class Commands:
     def wake_reader(self) -> str:
         """Makes a call when the server's event loop sleeps on its socket; reports whether it was rung."""
         connection = self._connections[-1]
-        self._await(lambda: connection.peer_waits_for_data(BY_DOORBELL))
+        self._await(connection.peer_waits_for_data)
         before = connection.outgoing.waker.rings
         answer = self.unary("100")
         return f"{answer} {connection.outgoing.waker.rings > before}"
-
-    def wake_dozing(self) -> str:
-        """Makes a call when the server's event loop sleeps on the ring; reports whether it was woken there."""
-        connection = self._connections[-1]
-        self.unary("100")
-        end = time.monotonic() + 0.1  # Such a sleep is short, so it may be over before this thread sees it.
-        while not connection.peer_waits_for_data(BY_FUTEX) and time.monotonic() < end:
-            pass
-        before = connection.outgoing.waker.woken_threads
-        answer = self.unary("100")
-        return f"{answer} {connection.outgoing.waker.woken_threads > before}"
 
     def wake_writer(self, count: str, size: str) -> str:
         """Lets the server fill its ring, and reads when it sleeps until there is space. Reports
@@ -293,22 +262,6 @@ class Commands:
     def gone(self) -> str:
         """Waits for the end of the socket."""
         self._connections[-1].wait(lambda: False)
-        return ""
-
-    def reuse(self, path: str, go: str) -> str:
-        """Waits for a file. Then a client is killed, and another one with its process id and channel id connects."""
-        self._await(lambda: os.path.exists(go))
-        first = second = 0
-        while first == 0 or second != first:  # Some other process may be quicker.
-            channel_id = os.urandom(16)
-            first = ask_in_child(path, channel_id)
-            os.kill(first, signal.SIGKILL)
-            os.waitpid(first, 0)
-            with open("/proc/sys/kernel/ns_last_pid", "w") as last:
-                last.write(f"{first - 1}")
-            second = ask_in_child(path, channel_id, as_process=first)
-            os.kill(second, signal.SIGKILL)
-            os.waitpid(second, 0)
         return ""
 
     def _start(self, method: str, request: bytes | None = None, **options: object) -> Call:

@@ -31,7 +31,7 @@ VERSION = 1
 HEADER_SIZE = 4096
 FIRST_RING = 64 << 10
 RECORD = struct.Struct("<IBBHII")
-HELLO = struct.Struct("<8sBBHHHII16sQIIII16s")
+HELLO = struct.Struct("<8sBBHHHII16sQIIII")
 HELLO_START = struct.Struct("<8sBBHHHII")
 MAGIC = b"RPCOSHM\n"
 TYPE_CLIENT, TYPE_SERVER, TYPE_REFUSAL = 1, 2, 3
@@ -295,13 +295,12 @@ class Segment:
         memory.madvise(mmap.MADV_DONTFORK)
         return Segment(memory, capacity, os.dup(fd))
 
-    def wake(self, word: int) -> int:
-        """Wakes the threads that sleep on the low half of a word of this segment, which is the own one. Returns the
-        number of threads; 0 if the peer was about to sleep, and finds the word changed."""
+    def wake(self, word: int) -> None:
+        """Wakes the threads that sleep on the low half of a word of this segment, which is the own one."""
         first = ctypes.c_char.from_buffer(self.memory)
         address = ctypes.c_void_p(ctypes.addressof(first) + 8 * word)
         del first  # It would keep the mapping from being closed.
-        return ctypes.CDLL(None).syscall(
+        ctypes.CDLL(None).syscall(
             ctypes.c_long(SYS_FUTEX[platform.machine()]), address, ctypes.c_long(FUTEX_WAKE),
             ctypes.c_long(MOST_SLEEPERS), None, None, ctypes.c_long(0))
 
@@ -335,7 +334,7 @@ class Waker:
         """ring: sends a doorbell."""
         self._own, self._word, self._peer, self._parked_word, self._ring = own, word, peer, parked_word, ring
         self._last = 0
-        self.woken_threads = self.rings = 0
+        self.rings = 0
 
     def wake_below(self, position: int) -> None:
         """Wakes the peer if it is parked at a position below this one, which has just been stored (section 5)."""
@@ -345,7 +344,7 @@ class Waker:
             return
         self._last = parked
         if parked & BY_FUTEX:
-            self.woken_threads += self._own.wake(self._word)
+            self._own.wake(self._word)
         if parked & BY_DOORBELL:
             self.rings += 1
             self._ring()
@@ -642,8 +641,8 @@ class Connection:
 
     def __init__(self, path: str, limits: Limits = Limits(), versions: tuple[int, int] = (VERSION, VERSION),
                  seals: int = ALL_SEALS, has_holes: bool = False, missing: int = 0,
-                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False, channel_id: Optional[bytes] = None):
-        """is_sleeping: whether this side sleeps on its socket instead of polling. channel_id: None for a new one."""
+                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False):
+        """is_sleeping: whether this side sleeps on its socket instead of polling."""
         if platform.machine() not in SYS_FUTEX:
             raise NotImplementedError(f"Loads and stores are not ordered on {platform.machine()}.")
         self.limits = limits
@@ -659,8 +658,7 @@ class Connection:
         fd, self._own = Segment.create(limits.ring_capacity, connection_id, seals, has_holes, missing)
         try:
             self._connect(path)
-            hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id,
-                               *limits, channel_id or os.urandom(16))
+            hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id, *limits)
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
@@ -745,9 +743,8 @@ class Connection:
         del self._calls[call.id]
         self._free_slots.append(call.id >> 1 & 0xFFFF)
 
-    def peer_waits_for_data(self, by: int) -> bool:
-        """by: BY_FUTEX or BY_DOORBELL."""
-        return self._peer.words[PARKED_FOR_DATA] & by != 0
+    def peer_waits_for_data(self) -> bool:
+        return self._peer.words[PARKED_FOR_DATA] & BY_DOORBELL != 0
 
     def peer_waits_for_space(self) -> bool:
         return self._peer.words[PARKED_FOR_SPACE] & (BY_FUTEX | BY_DOORBELL) != 0
@@ -867,7 +864,7 @@ class Connection:
             if kind != TYPE_SERVER or purpose != PURPOSE_CALLS or lowest != VERSION or len(fds) != 1:
                 raise Violation(f"a hello of type {kind}, version {lowest}, with {len(fds)} descriptors")
             hello = start + self._receive(length - HELLO_START.size)
-            _, _, _, _, _, _, _, _, repeated, *figures, _ = HELLO.unpack(hello[:HELLO.size])
+            _, _, _, _, _, _, _, _, repeated, *figures = HELLO.unpack(hello[:HELLO.size])
             if repeated != connection_id:
                 raise Violation("a hello for another connection")
             limits = Limits(*figures)

@@ -66,9 +66,6 @@ internal sealed record RigOptions
     /// <summary>Shared memory only: adds further services to the server; null for none.</summary>
     public Action<ShmServiceCollection>? Services { get; init; }
 
-    /// <summary>Shared memory only: applies to server and channel.</summary>
-    public bool AllowInPlaceParsing { get; init; }
-
     /// <summary>Not on Grpc.Core.</summary>
     public long? MaxRetryBufferPerCall { get; init; } = 1 << 20;
 

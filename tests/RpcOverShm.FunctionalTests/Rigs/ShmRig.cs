@@ -73,7 +73,6 @@ internal sealed class ShmRig : CallRig
             RingCapacity = _options.RingCapacity,
             EnableDetailedErrors = _options.HasDetailedErrors,
             Scheduling = _options.Scheduling,
-            AllowInPlaceParsing = _options.AllowInPlaceParsing,
             ResponseCompressionAlgorithm = _options.ResponseCompression,
         };
         foreach (Interceptor interceptor in _options.OptionInterceptors)
@@ -117,7 +116,6 @@ internal sealed class ShmRig : CallRig
             MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
             ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
             Scheduling = _options.Scheduling,
-            AllowInPlaceParsing = _options.AllowInPlaceParsing,
         };
         change?.Invoke(options);
         var channel = ShmChannel.ForAddress(Address, options);

@@ -17,7 +17,7 @@ namespace RpcOverShm.Fuzz.Frames;
 /// space is given back after each frame, so the ring is never full and no thread waits for space. The thread is one of
 /// the thread pool. <see cref="Program"/> limits the pool to that thread while it fuzzes: what an input queues to the
 /// pool then runs after it in a fixed order, and the same input always has the same edges.
-/// <para>The first byte of an input is an option of the derived class; the rest are steps.</para>
+/// <para>An input is a sequence of steps.</para>
 /// </summary>
 internal abstract class FrameTarget : FuzzTarget
 {
@@ -65,7 +65,7 @@ internal abstract class FrameTarget : FuzzTarget
     protected override int BytesForEachByte => 2048;
 
     /// <summary>Creates the connection of one input.</summary>
-    protected abstract Connection Connect(PeerLink link, byte option);
+    protected abstract Connection Connect(PeerLink link);
 
     /// <summary>Checks what the user code has seen, after all of it has ended.</summary>
     protected virtual void CheckEnded()
@@ -105,8 +105,6 @@ internal abstract class FrameTarget : FuzzTarget
 
     protected override void Read(ReadOnlySpan<byte> input)
     {
-        byte option = input.IsEmpty ? (byte)0 : input[0];
-        input = input[Math.Min(1, input.Length)..];
         _own.Reset();
         _peer.Reset();
         var link = new PeerLink(
@@ -118,7 +116,7 @@ internal abstract class FrameTarget : FuzzTarget
             _settings,
             _peerLimits,
             _isAcceptor);
-        Connection connection = Connect(link, option);
+        Connection connection = Connect(link);
         var ring = new RingWriter(_peer.Own, _own.View);
         var answers = new Answers(new RingReader(_peer.Own, _own.View), _isAcceptor);
         try

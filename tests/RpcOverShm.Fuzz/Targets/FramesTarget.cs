@@ -11,9 +11,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.Fuzz.Targets;
 
-/// <summary>
-/// The frames of a hostile client: real calls of methods of each shape. The first byte chooses in-place parsing.
-/// </summary>
+/// <summary>The frames of a hostile client: real calls of methods of each shape.</summary>
 internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
 {
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
@@ -24,47 +22,46 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
 
     public override IEnumerable<byte[]> Seeds =>
     [
-        [0, .. Start(0, "U", Whole, [1, 2, 3])],
-        [1, .. Start(0, "U", Whole, [1, 2, 3])],
-        [0, .. Start(0, "U", default, []), .. Message(0, [1, 2], 4), .. Chunk(0, [3, 4], FrameFlags.HalfClose)],
+        [.. Start(0, "U", Whole, [1, 2, 3])],
+        [.. Start(0, "U", default, []), .. Message(0, [1, 2], 4), .. Chunk(0, [3, 4], FrameFlags.HalfClose)],
         [
-            0, .. Start(1, "C", default, []), .. Message(1, [5], 1), .. Message(1, [6], 1),
+            .. Start(1, "C", default, []), .. Message(1, [5], 1), .. Message(1, [6], 1),
             .. Step.Of(FrameKind.HalfClose, call: Step.CallOf(1)),
         ],
         [
-            0, .. Start(0, "S", Whole, new byte[200]), .. Credit(0), .. Credit(0),
+            .. Start(0, "S", Whole, new byte[200]), .. Credit(0), .. Credit(0),
         ],
         [
-            0, .. Start(0, "D", default, []), .. Message(0, [1], 1), .. Start(1, "D", FrameFlags.HasMessage, [9]),
+            .. Start(0, "D", default, []), .. Message(0, [1], 1), .. Start(1, "D", FrameFlags.HasMessage, [9]),
             .. Message(0, [2], 1), .. Step.Of(FrameKind.Cancel, call: Step.CallOf(0)),
             .. Step.Of(FrameKind.HalfClose, call: Step.CallOf(1)),
         ],
         [
-            0, .. Step.Of(FrameKind.CallStart, FrameFlags.HeadContinues, Step.CallOf(0), Head("U").AsSpan(0, 3)),
+            .. Step.Of(FrameKind.CallStart, FrameFlags.HeadContinues, Step.CallOf(0), Head("U").AsSpan(0, 3)),
             .. Step.Of(FrameKind.HeadChunk, default, Step.CallOf(0), Head("U").AsSpan(3)),
             .. Message(0, [7], 1, Single),
         ],
-        [0, .. Start(0, "?", Whole, []), .. Start(0, "U", Whole, [], 2), .. Step.Of(FrameKind.GoAway)],
+        [.. Start(0, "?", Whole, []), .. Start(0, "U", Whole, [], 2), .. Step.Of(FrameKind.GoAway)],
         [
-            0, .. Start(0, "U", Whole | FrameFlags.OneWay, [1]), .. Start(0, "F", Whole | FrameFlags.OneWay, [], 2),
+            .. Start(0, "U", Whole | FrameFlags.OneWay, [1]), .. Start(0, "F", Whole | FrameFlags.OneWay, [], 2),
             .. Start(0, "D", Whole | FrameFlags.OneWay, [], 3),
         ],
         [
-            0, .. Start(0, "U", FrameFlags.OneWay, []), .. Message(0, [1, 2], 4, FrameFlags.Single),
+            .. Start(0, "U", FrameFlags.OneWay, []), .. Message(0, [1, 2], 4, FrameFlags.Single),
             .. Chunk(0, [3, 4], FrameFlags.HalfClose), .. Start(0, "U", Whole, [5], 2),
         ],
         [
-            1, .. Start(0, "U", FrameFlags.OneWay, []), .. Step.Of(FrameKind.Cancel, call: Step.CallOf(0)),
+            .. Start(0, "U", FrameFlags.OneWay, []), .. Step.Of(FrameKind.Cancel, call: Step.CallOf(0)),
             .. Start(0, "U", Whole | FrameFlags.OneWay, [1], 2), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0,
         ],
-        [0, .. Start(0, "F", Whole, []), .. Start(1, "D", default, []), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0],
+        [.. Start(0, "F", Whole, []), .. Start(1, "D", default, []), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0],
     ];
 
     protected override bool IsAllEnded => _server!.Running.Count == 0;
 
     private static FrameFlags Single => FrameFlags.Single | FrameFlags.HalfClose;
 
-    protected override Connection Connect(PeerLink link, byte option)
+    protected override Connection Connect(PeerLink link)
     {
         var limits = new ServerLimits(
             (int)MaxCalls, Calls: null, Queued: 2, ConnectionBytes: 20_000, Bytes: 20_000, TimeSpan.FromHours(1));
@@ -77,7 +74,6 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             MaxCallbackDepth = 1,
             MaxMetadataBytes = 1000,
             HasDetailedErrors = true,
-            AllowInPlaceParsing = (option & 1) != 0,
             Scheduling = SchedulingMode.Adaptive,
             Methods = s_methods,
             Logger = NullLogger.Instance,

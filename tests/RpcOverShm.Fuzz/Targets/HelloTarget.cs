@@ -17,7 +17,6 @@ internal sealed class HelloTarget : FuzzTarget
             Purpose = ConnectionPurpose.Calls,
             ConnectionId = new Guid("00112233-4455-6677-8899-aabbccddeeff"),
             Limits = s_limits,
-            ChannelId = new Guid("0f0e0d0c-0b0a-0908-0706-050403020100"),
         }.Encode(),
         new Hello { Type = HelloType.Server, Purpose = ConnectionPurpose.ByteStream, Limits = s_limits }.Encode(),
         new Hello { Type = HelloType.Client, LowestVersion = 700, HighestVersion = 701 }.Encode(),

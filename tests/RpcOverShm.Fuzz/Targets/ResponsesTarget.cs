@@ -25,19 +25,19 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
 
     public override IEnumerable<byte[]> Seeds =>
     [
-        [0, .. End(0, default, [1, 2])],
-        [0, .. Headers(0), .. Step.Of(FrameKind.Message, FrameFlags.Single, 8, body: [1], argument: 1), .. End(0)],
+        [.. End(0, default, [1, 2])],
+        [.. Headers(0), .. Step.Of(FrameKind.Message, FrameFlags.Single, 8, body: [1], argument: 1), .. End(0)],
         [
-            0, .. Headers(1), .. Message(1, [1], 1), .. Message(1, [2, 3], 4),
+            .. Headers(1), .. Message(1, [1], 1), .. Message(1, [2, 3], 4),
             .. Step.Of(FrameKind.MessageChunk, default, Step.CallOf(1), body: [4, 5]), .. End(1),
         ],
-        [0, .. End(0, new Status(StatusCode.Aborted, "why")), .. Action(0xF0), .. End(0, generation: 2, body: [1])],
+        [.. End(0, new Status(StatusCode.Aborted, "why")), .. Action(0xF0), .. End(0, generation: 2, body: [1])],
         [
-            0, .. Step.Of(FrameKind.End, FrameFlags.HeadContinues, Step.CallOf(1), [10, 1]),
+            .. Step.Of(FrameKind.End, FrameFlags.HeadContinues, Step.CallOf(1), [10, 1]),
             .. Step.Of(FrameKind.HeadChunk, default, Step.CallOf(1), [1, 0, 0, 0, 65]),
         ],
-        [0, .. Action(0xF1), .. Action(0xF2), .. Message(2, [1], 1), .. End(2), .. Step.Of(FrameKind.GoAway)],
-        [0, .. Step.Of(FrameKind.Credit, default, Step.CallOf(0), argument: 100), .. Action(0xF3), .. End(0)],
+        [.. Action(0xF1), .. Action(0xF2), .. Message(2, [1], 1), .. End(2), .. Step.Of(FrameKind.GoAway)],
+        [.. Step.Of(FrameKind.Credit, default, Step.CallOf(0), argument: 100), .. Action(0xF3), .. End(0)],
     ];
 
     protected override bool IsAllEnded => _tasks.TrueForAll(task => task.IsCompleted);
@@ -52,7 +52,7 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
         }
     }
 
-    protected override Connection Connect(PeerLink link, byte option)
+    protected override Connection Connect(PeerLink link)
     {
         _calls.Clear();
         _tasks.Clear();
@@ -149,7 +149,6 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
             MaxSendMessageBytes = null,
             CallWindow = Window,
             Codec = null,
-            AllowInPlaceParsing = false,
             ThrowsOperationCanceled = false,
             Credentials = [],
             Authority = "",

@@ -36,7 +36,6 @@ internal sealed class SoakChannel : IAsyncDisposable
             LoggerFactory = journal,
             ConnectTimeout = connectTimeout,
             Scheduling = scheduling ?? PickScheduling(random),
-            AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = PickRing(random),
             Codec = random.Next(2) == 0 ? ShmRawCodec.Instance : null,
         };

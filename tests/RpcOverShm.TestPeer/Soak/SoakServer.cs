@@ -130,7 +130,6 @@ internal sealed class SoakServer : IAsyncDisposable
             EnableDetailedErrors = true,
             HandshakeTimeout = _connectTimeout,
             Scheduling = _scheduling ?? SoakChannel.PickScheduling(random),
-            AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = SoakChannel.PickRing(random),
         };
         options.Codecs.Add(ShmRawCodec.Instance);

@@ -10,13 +10,11 @@ namespace RpcOverShm.Tests.Clients;
 internal sealed class IdleSubchannelTests
 {
     [Test]
-    public async Task Connections_QuietInTwoLooksAfterTheFirst_CloseInOrder()
+    public async Task Connection_QuietInTwoLooksAfterTheFirst_ClosesInOrder()
     {
         await using SubchannelRig rig = await ConnectAsync();
         RawPeer server = rig.TakeServer();
-        Connection extra = (await rig.Subchannel.AddExtraAsync(CancellationToken.None))!;
-        RawPeer extraServer = rig.TakeServer();
-        Connection first = rig.Subchannel.Open[0];
+        Connection only = rig.Subchannel.Current!;
 
         Look(rig, times: IdleTimer.QuietLooks);
         ConnectivityState before = rig.Subchannel.State;
@@ -24,28 +22,26 @@ internal sealed class IdleSubchannelTests
 
         Assert.That(
             (before, rig.Subchannel.State), Is.EqualTo((ConnectivityState.Ready, ConnectivityState.Idle)));
-        Assert.That(rig.Subchannel.Open, Is.Empty);
-        await Task.WhenAll(first.Closed, extra.Closed).Bounded();
+        Assert.That(rig.Subchannel.Current, Is.Null);
+        await only.Closed.Bounded();
         Assert.That(server.Receive().Kind, Is.EqualTo(FrameKind.GoAway));
-        Assert.That(extraServer.Receive().Kind, Is.EqualTo(FrameKind.GoAway));
-        Assert.That(first.CloseReason!.Text, Does.Contain("IdleTimeout"));
+        Assert.That(only.CloseReason!.Text, Does.Contain("IdleTimeout"));
     }
 
     [Test]
-    public async Task CallBetweenTwoLooks_EvenOnOneOfTheConnections_KeepsThemAll()
+    public async Task CallBetweenTwoLooks_KeepsTheConnection()
     {
         await using SubchannelRig rig = await ConnectAsync();
-        rig.TakeServer();
-        Connection extra = (await rig.Subchannel.AddExtraAsync(CancellationToken.None))!;
         RawPeer server = rig.TakeServer();
+        Connection only = rig.Subchannel.Current!;
 
         for (int i = 0; i < 5; i++)
         {
             Look(rig, times: IdleTimer.QuietLooks);
-            await CallAsync(extra, server);
+            await CallAsync(only, server);
         }
 
-        Assert.That(rig.Subchannel.Open, Has.Length.EqualTo(2));
+        Assert.That(rig.Subchannel.Current, Is.SameAs(only));
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
     }
 
@@ -54,7 +50,7 @@ internal sealed class IdleSubchannelTests
     {
         await using SubchannelRig rig = await ConnectAsync();
         RawPeer server = rig.TakeServer();
-        Connection only = rig.Subchannel.Open[0];
+        Connection only = rig.Subchannel.Current!;
         RecordingCall call = Start(only);
 
         Look(rig, times: 5);
@@ -73,7 +69,7 @@ internal sealed class IdleSubchannelTests
     {
         await using SubchannelRig rig = await ConnectAsync();
         rig.TakeServer();
-        Connection first = rig.Subchannel.Open[0];
+        Connection first = rig.Subchannel.Current!;
         Look(rig, times: 1 + IdleTimer.QuietLooks);
         StartResult late = first.StartCall(new RecordingCall(), FrameFlags.None, "head"u8, default);
 
@@ -82,8 +78,7 @@ internal sealed class IdleSubchannelTests
 
         Assert.That(late, Is.EqualTo(StartResult.Closed), "A call that had chosen it goes on to the second.");
         Assert.That(second, Is.Not.SameAs(first));
-        Assert.That(second.ChannelId, Is.Not.EqualTo(first.ChannelId));
-        Assert.That(rig.Subchannel.Open, Is.EqualTo(new[] { second }));
+        Assert.That(rig.Subchannel.Current, Is.SameAs(second));
     }
 
     [Test]

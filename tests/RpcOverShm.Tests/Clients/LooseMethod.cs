@@ -14,7 +14,6 @@ internal sealed class LooseMethod(LogGuard? log = null)
         MaxSendMessageBytes = null,
         CallWindow = 1 << 16,
         Codec = null,
-        AllowInPlaceParsing = false,
         ThrowsOperationCanceled = false,
         Credentials = [],
         Authority = "",

@@ -190,8 +190,11 @@ public class CallerReaderTests
         }
 
         interrupted.Join();
-        Assert.That(() => rig.Connection.IsReaderFree, Is.True.After(20_000, 1));
+        Assert.That(() => RoleOf(rig.Connection).IsFree, Is.True.After(20_000, 1));
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_role")]
+    private static extern ref ReaderRole RoleOf(Connection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sender")]
     private static extern ref FrameSender SenderOf(Connection connection);

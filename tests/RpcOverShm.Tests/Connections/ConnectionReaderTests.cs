@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Scheduling;
@@ -90,24 +89,6 @@ public class ConnectionReaderTests
         rig.Reader.DrainSocket(hasEnded: false);
 
         Assert.That(() => rig.Links.Client.Writer.HeadHint, Is.GreaterThan(head).After(20_000, 1));
-    }
-
-    // The doze lasts 20 ms, which a busy machine may hide from this thread.
-    [Test]
-    public void Server_WithOneClient_DozesOnTheRingBeforeItSleepsOnTheSocket()
-    {
-        using var rig = new ServingRig();
-        bool hasDozed = false;
-        for (int slot = 0; slot < 100 && !hasDozed; slot++)
-        {
-            rig.Start(slot);
-            SpinWait.SpinUntil(() => rig.Links.Server.Reader.ArmedFor != Doorbell.None, Timeouts.Wait);
-            hasDozed = rig.Links.Server.Reader.ArmedFor == Doorbell.Futex;
-        }
-
-        Assert.That(hasDozed);
-        Assert.That(() => rig.Links.Server.Reader.ArmedFor, Is.EqualTo(Doorbell.Socket).After(20_000, 2));
-        Assert.That(rig.Links.Server.LostWakeups, Is.Zero);
     }
 
     // Ends of connections with many calls may take long, and a client can cause many of them at once.

@@ -6,7 +6,6 @@ public class HelloTests
 {
     private static readonly Vectors s_vectors = Vectors.Load("hello.txt");
     private static readonly Guid s_id = Guid.Parse("00112233-4455-6677-8899-aabbccddeeff");
-    private static readonly Guid s_channel = Guid.Parse("0f0e0d0c-0b0a-0908-0706-050403020100");
 
     private static readonly Dictionary<string, Hello> s_cases = new()
     {
@@ -16,7 +15,6 @@ public class HelloTests
             Purpose = ConnectionPurpose.Calls,
             ConnectionId = s_id,
             Limits = new PeerLimits(1 << 20, 256 << 10, 0, 64 << 10),
-            ChannelId = s_channel,
         },
         ["server-stream"] = new Hello
         {
@@ -65,7 +63,7 @@ public class HelloTests
             Assert.That(Hello.PeekLength(bytes.AsSpan(0, length)), Is.Null);
         }
 
-        Assert.That(Hello.PeekLength(bytes.AsSpan(0, Hello.CommonSizeBytes)), Is.EqualTo(80));
+        Assert.That(Hello.PeekLength(bytes.AsSpan(0, Hello.CommonSizeBytes)), Is.EqualTo(64));
     }
 
     [Test]

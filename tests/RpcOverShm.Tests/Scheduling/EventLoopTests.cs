@@ -167,45 +167,6 @@ public class EventLoopTests : EventLoopFixture
         Assert.That(waits.Min(), Is.LessThan(Busy / 4), "Runs of others after the doorbell.");
     }
 
-    // Nobody listens to the socket in a doze, so it must not last.
-    [Test]
-    public void Doze_OfTheOnlySource_IsFollowedByASleepOnTheSocket()
-    {
-        FakeSource source = Add();
-        source.MayDoze = true;
-        for (int i = 1; i <= 3; i++)
-        {
-            source.Ring();
-            Eventually(() => source.Doorbells == i, "It is heard.");
-            Eventually(() => source.Dozes == i, "One doze follows the work.");
-            SleepsWithoutActive();
-        }
-
-        Assert.That(source.Dozes, Is.EqualTo(3));
-    }
-
-    [Test]
-    public void Doze_EndsWithARequest_AndWhenAnotherSourceIsAdded()
-    {
-        FakeSource source = Add();
-        source.MayDoze = true;
-        int dozes = 0;
-        for (int i = 0; i < 50; i++)
-        {
-            source.Request();
-            Eventually(() => source.Dozes > dozes, "The request ends the doze before, and another one follows.");
-            dozes = source.Dozes;
-        }
-
-        FakeSource other = Add();
-        other.Ring();
-        Eventually(() => other.Doorbells == 1);
-        dozes = source.Dozes;
-        source.Request();
-        SleepsWithoutActive();
-        Assert.That(source.Dozes, Is.EqualTo(dozes), "With two sources there is no doze.");
-    }
-
     [Test]
     public void Silent_SourceIsParked_WhileAnotherAlwaysHasWork()
     {

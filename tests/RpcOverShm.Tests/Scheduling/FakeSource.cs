@@ -12,8 +12,6 @@ internal sealed class FakeSource : EventSource, IDisposable
     private int _done;
     private int _runs;
     private int _inRun;
-    private int _dozes;
-    private readonly SemaphoreSlim _wakeUps = new(0);
 
     /// <summary>Runs in each run, as work without user code.</summary>
     public Action? OnRun { get; set; }
@@ -27,11 +25,6 @@ internal sealed class FakeSource : EventSource, IDisposable
     public bool MayPark { get; set; } = true;
 
     public bool IsForsakenOnce { get; set; }
-
-    /// <summary>Whether the loop may sleep in this source's doze.</summary>
-    public bool MayDoze { get; set; }
-
-    public int Dozes => Volatile.Read(ref _dozes);
 
     /// <summary>The position at which a doorbell seems to be missing.</summary>
     public long? Unrung { get; set; }
@@ -110,20 +103,6 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override bool TryPark() => MayPark && Volatile.Read(ref _work) == 0;
 
-    public override bool TryBeginDoze(out uint localEvents)
-    {
-        localEvents = 0;
-        return MayDoze && TryPark();
-    }
-
-    public override bool Doze(uint localEvents, TimeSpan timeout)
-    {
-        Interlocked.Increment(ref _dozes);
-        return _wakeUps.Wait(timeout);
-    }
-
-    public override void EndDoze() => _wakeUps.Release();
-
     public override void OnSocket()
     {
         Doorbells++;
@@ -152,11 +131,7 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override void Leave() => Left++;
 
-    public void Dispose()
-    {
-        _sockets.Dispose();
-        _wakeUps.Dispose();
-    }
+    public void Dispose() => _sockets.Dispose();
 
     protected override long? FindUnrung() => Unrung;
 

@@ -33,7 +33,6 @@ public class RequestMessagesTests
         MaxCallbackDepth = 16,
         MaxMetadataBytes = 0,
         HasDetailedErrors = false,
-        AllowInPlaceParsing = false,
         Scheduling = SchedulingMode.Adaptive,
         Logger = NullLogger.Instance,
     };

@@ -57,7 +57,6 @@ internal sealed class ServedRig : IDisposable
         MaxCallbackDepth = 16,
         MaxMetadataBytes = 1000,
         HasDetailedErrors = false,
-        AllowInPlaceParsing = false,
         Scheduling = SchedulingMode.Adaptive,
         Methods = new MethodTable(services, []),
         Logger = new LogGuard(),
