@@ -7,7 +7,7 @@ namespace RpcOverShm.Samples;
 
 // snippet: binder
 /// <summary>
-/// Binds the operations of an interface to instances that an activator creates; AddCodeFirst needs one that exists.
+/// Binds the operations of an interface to instances that a function creates; AddCodeFirst needs one that exists.
 /// </summary>
 internal sealed class InstanceBinder : ServerBinder
 {

@@ -13,7 +13,7 @@ await using var server = new ShmServer($"shm://code-first-{Environment.ProcessId
 // WCF: [ServiceBehavior(InstanceContextMode = InstanceContextMode.PerSession)]
 int instanced = 0;
 server.Services.Add(
-    ShmServiceActivator.FromConstructor<Basket>(),
+    static _ => new Basket(),
     binder => instanced = new InstanceBinder().Bind<Basket>(binder),
     new ShmServiceOptions
     {

@@ -19,7 +19,7 @@ internal static class OverSharedMemory
         IReadOnlyList<string> said = await DepotTour.RunAsync(channel);
 
         await channel.ShutdownAsync();
-        await server.ShutdownAsync();
+        await server.StopAsync();
         // end snippet
         return said;
     }

@@ -64,7 +64,7 @@ await watch.ResponseStream.MoveNext();
 Show($"health: {watch.ResponseStream.Current.Status}");
 
 // Waits without a time limit for all calls to end. The watch ends because the server begins to stop.
-await server.ShutdownAsync();
+await server.StopAsync();
 Show($"watch: {(await watch.ResponseStream.MoveNext() ? "goes on" : $"ended {watch.GetStatus().StatusCode}")}");
 
 string[] expected =

@@ -115,7 +115,7 @@ internal static class MigratingFromWcfCalls
     private static async Task StopAsync(ShmServer server)
     {
         // snippet: stop
-        // WCF: host.Close(timeout), and host.Abort() when the time is over. KillAsync does not wait at all.
+        // WCF: host.Close(timeout), and host.Abort() when the time is over. A grace of zero does not wait at all.
         await server.StopAsync(grace: TimeSpan.FromSeconds(5));
         // end snippet
     }

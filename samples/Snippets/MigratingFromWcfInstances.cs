@@ -11,7 +11,7 @@ internal static class MigratingFromWcfInstances
         // WCF: [ServiceBehavior(InstanceContextMode = PerSession, ConcurrencyMode = Reentrant,
         //       EnsureOrderedDispatch = true)]
         server.Services.Add(
-            ShmServiceActivator.FromConstructor<CountingGreeter>(),
+            static _ => new CountingGreeter(),
             new ShmServiceOptions
             {
                 Lifetime = ShmServiceLifetime.PerSession,

@@ -15,7 +15,7 @@ internal static class MigratingFromWcfSessions
         // snippet: authorize-host
         var options = new ShmServerOptions
         {
-            Interceptors = { new Authorizer(user => !user.HasClaim("uid", "65534")) },
+            Interceptors = { new Authorizer(user => !user.HasClaim(ShmClaimTypes.UserId, "65534")) },
         };
         // end snippet
         await using var server = new ShmServer(address, options);
@@ -74,7 +74,8 @@ internal static class MigratingFromWcfSessions
             ShmSession caller = context.GetShmSession();
             return isAllowed(caller.User)
                 ? continuation(request, context)
-                : throw new RpcException(new Status(StatusCode.PermissionDenied, $"User {caller.UserId} may not."));
+                : throw new RpcException(
+                    new Status(StatusCode.PermissionDenied, $"User {caller.User.Identity?.Name} may not."));
         }
     }
     // end snippet

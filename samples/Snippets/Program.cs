@@ -17,6 +17,7 @@ string prefix = $"shm://snippets-{Environment.ProcessId}";
     ("migrating from gRPC", MigratingFromGrpc.RunAsync),
     ("migrating from named pipes", MigratingFromNamedPipes.RunAsync),
     ("troubleshooting", Troubleshooting.RunAsync),
+    ("unit tests", UnitTests.RunAsync),
 ];
 for (int i = 0; i < pages.Length; i++)
 {

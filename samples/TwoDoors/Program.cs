@@ -34,7 +34,7 @@ foreach (((string name, Func<Task<Func<string>>> overShm, bool isTimed), (_, Fun
 
 await shm.ShutdownAsync();
 await http.ShutdownAsync();
-await server.ShutdownAsync();
+await server.StopAsync();
 await app.StopAsync();
 Console.WriteLine(differing == 0 ? "Both doors answer alike." : $"{differing} calls were answered differently.");
 return differing == 0 ? 0 : 1;

@@ -29,7 +29,7 @@ internal static class ServerProcess
         // WCF: [ServiceBehavior(InstanceContextMode = PerSession)]. One call at a time and in order are its defaults.
         await using var server = new ShmServer(address);
         server.Services.Add(
-            ShmServiceActivator.FromFactory(context => new CalculatorService(context.Session!)),
+            context => new CalculatorService(context.Session!),
             new ShmServiceOptions
             {
                 Lifetime = ShmServiceLifetime.PerSession,

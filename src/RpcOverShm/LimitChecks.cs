@@ -61,7 +61,7 @@ internal static class LimitChecks
             options.RequestHeadTimeout);
     }
 
-    /// <summary>Checks the options of a service that an activator creates.</summary>
+    /// <summary>Checks the options of a service with instances.</summary>
     /// <exception cref="ArgumentException">An option is not allowed, or contradicts another one.</exception>
     public static InstanceSettings Of(ShmServiceOptions options, bool isOfServer)
     {

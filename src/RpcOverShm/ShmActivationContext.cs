@@ -2,8 +2,12 @@ using Grpc.Core;
 
 namespace RpcOverShm;
 
-/// <summary>Facts that an activator knows about the instance that it creates.</summary>
-/// <remarks>Thread-safe. Nothing to dispose.</remarks>
+/// <summary>
+/// Facts about the instance of a service that a function creates, and how the instance is released:
+/// <see cref="ShmServiceCollection.Add{TService}(Func{ShmActivationContext, TService}, ShmServiceOptions,
+/// Grpc.Core.Interceptors.Interceptor[])"/>.
+/// </summary>
+/// <remarks>For the function and until it returns. Not thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmActivationContext
 {
     internal ShmActivationContext(ShmSession? session, ServerCallContext? call)
@@ -23,4 +27,25 @@ public sealed class ShmActivationContext
     /// <see cref="ShmServiceLifetime.PerCall"/>; null with the other lifetimes, where the instance outlives the call.
     /// </summary>
     public ServerCallContext? CallContext { get; }
+
+    /// <summary>
+    /// Gets or sets what releases the instance after its last method has returned, such as the disposal of a scope of a
+    /// container.
+    /// <para>
+    /// Null means that the server disposes the instance if it is <see cref="IAsyncDisposable"/> or else
+    /// <see cref="IDisposable"/>.
+    /// </para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null. If it is set, the server does not dispose the instance by itself. It runs once, also if the
+    /// function throws or returns null after it has set it. The server logs an exception.
+    /// </para>
+    /// <para>
+    /// With <see cref="ShmServiceLifetime.PerCall"/> the response is sent after it has completed. With the other
+    /// lifetimes it runs on the thread pool; a stop of the server waits for it as long as
+    /// <see cref="ShmServer.StopAsync"/> says.
+    /// </para>
+    /// </remarks>
+    public Func<ValueTask>? Release { get; set; }
 }

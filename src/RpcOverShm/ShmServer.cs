@@ -45,6 +45,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private readonly CancellationTokenSource _stopping = new();
     private ServerCore? _running;
     private Task? _stop;
+    private long _graceEnd = long.MaxValue; // in ticks of Environment; under the gate
 
     /// <summary>Creates a server that does not listen yet.</summary>
     /// <param name="address">
@@ -209,92 +210,93 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
         }
     }
 
-    /// <summary>Stops the server and waits for the running calls without a time limit.</summary>
-    /// <returns>A task that completes when the running calls have ended and the address is free.</returns>
-    /// <remarks>
-    /// Cancels <see cref="Stopping"/> and refuses new clients and calls. A call that does not end by itself, such as a
-    /// health watch, must end when that token is cancelled. If the server was already stopped, does nothing; if it
-    /// was never started, only cancels the token.
-    /// </remarks>
-    public Task ShutdownAsync() => StopAsync(Timeout.InfiniteTimeSpan);
-
     /// <summary>Stops the server: gives the running calls time to end, then cancels them.</summary>
     /// <param name="grace">
-    /// The time that running calls may take. Zero cancels them at once; <see cref="Timeout.InfiniteTimeSpan"/> sets no
-    /// limit. If a stop is already in progress, neither argument has an effect.
+    /// The time that running calls may take. Zero kills the server: calls are cancelled at once.
+    /// <para>Null, or <see cref="Timeout.InfiniteTimeSpan"/>, means no limit.</para>
     /// </param>
-    /// <param name="cancellationToken">Ends the grace period early.</param>
+    /// <param name="cancellationToken">
+    /// Ends the grace period early, like that of <c>IHostedService.StopAsync</c>: the server still stops in order, and
+    /// the task completes without an exception.
+    /// </param>
     /// <returns>A task that completes when the server has stopped and the files of its address are removed.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
     /// <remarks>
     /// <para>
     /// Cancels <see cref="Stopping"/> and refuses new clients. New calls of connected clients go to the next server, or
     /// fail with <see cref="StatusCode.Unavailable"/>. After the grace period the tokens of the running calls are
-    /// cancelled, and their clients see <see cref="StatusCode.Unavailable"/>.
+    /// cancelled, and their clients see <see cref="StatusCode.Unavailable"/>. The server does not wait for methods that
+    /// ignore their token, except up to two seconds for the release of instances that they use.
     /// </para>
     /// <para>
-    /// A method that neither ends by itself nor observes <see cref="Stopping"/> uses the whole grace period. A client
-    /// that does not run, such as a process that a debugger holds, or that is busy with a callback that no method waits
-    /// for, delays the stop by about a second at most.
+    /// If a stop is in progress, the call waits for the same end. The grace period then ends at the earliest time that
+    /// any of the calls allows, so a later call can shorten it but not extend it. If the server has stopped, does
+    /// nothing; if it was never started, only cancels <see cref="Stopping"/>.
+    /// </para>
+    /// <para>
+    /// A method that neither ends by itself nor observes <see cref="Stopping"/>, such as a health watch, uses the whole
+    /// grace period. A client that does not run, such as a process that a debugger holds, or that is busy with a
+    /// callback that no method waits for, delays the stop by about a second at most.
     /// </para>
     /// </remarks>
-    public Task StopAsync(TimeSpan grace, CancellationToken cancellationToken = default)
+    public Task StopAsync(TimeSpan? grace = null, CancellationToken cancellationToken = default)
     {
-        if (grace < TimeSpan.Zero && grace != Timeout.InfiniteTimeSpan)
+        TimeSpan longest = grace ?? Timeout.InfiniteTimeSpan;
+        if (longest < TimeSpan.Zero && longest != Timeout.InfiniteTimeSpan)
         {
-            throw new ArgumentOutOfRangeException(nameof(grace), grace, "The time is zero or more, or infinite.");
+            throw new ArgumentOutOfRangeException(
+                nameof(grace), grace, "The time is zero or more, or null or infinite for no limit.");
         }
 
-        TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
-        var stop = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var first = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task stop;
         using (_gate.Enter())
         {
-            if (_stop is not null)
+            if (_stop is null)
             {
-                return _stop;
+                _ = AnnounceStopAsync();
+                _stop = first.Task;
             }
 
-            _ = AnnounceStopAsync();
-            _stop = stop.Task;
+            stop = _stop;
+            LimitGrace(longest);
         }
 
-        // Outside the gate: if there is nothing to wait for, the user's logger runs on this thread.
-        _ = StopOnceAsync(stop, longest, cancellationToken);
-        return stop.Task;
+        // Outside the gate: the rest of a stop may run on this thread, also the user's logger.
+        if (longest == TimeSpan.Zero)
+        {
+            _hurry.Cancel();
+        }
+
+        if (stop == first.Task)
+        {
+            _ = StopOnceAsync(first);
+        }
+
+        return cancellationToken.CanBeCanceled ? HurriedAsync(stop, cancellationToken) : stop;
     }
 
-    /// <summary>Stops the server at once: running calls are cancelled.</summary>
-    /// <returns>
-    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token, except
-    /// up to two seconds for the release of instances that they use (<see cref="ShmServiceActivator{TService}"/>).
-    /// </returns>
-    /// <remarks>Also ends the grace period of a stop that is in progress.</remarks>
-    public Task KillAsync()
-    {
-        _hurry.Cancel();
-        return StopAsync(TimeSpan.Zero);
-    }
-
-    /// <summary>Stops the server, as <see cref="KillAsync"/> does, and waits until that is done.</summary>
+    /// <summary>
+    /// Stops the server at once, as <see cref="StopAsync"/> with a grace of zero, and waits until that is done.
+    /// </summary>
     /// <remarks>
     /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for
-    /// none. <see cref="DisposeAsync"/> does the same without blocking; a stop with a grace period is
-    /// <see cref="StopAsync"/>. A second call waits for the same end.
+    /// none. <see cref="DisposeAsync"/> does the same without blocking. A second call waits for the same end.
     /// </remarks>
     public void Dispose()
     {
-        Task killed = KillAsync();
-        if (!killed.IsCompleted)
+        Task stop = StopAsync(TimeSpan.Zero);
+        if (!stop.IsCompleted)
         {
             // In a method that runs inline, this thread has the event loop that closes the connections.
             LoopThread.LeaveLoopBeforeSleep();
         }
 
-        killed.GetAwaiter().GetResult();
+        stop.GetAwaiter().GetResult();
     }
 
-    /// <summary>Stops the server, as <see cref="KillAsync"/> does.</summary>
-    public async ValueTask DisposeAsync() => await KillAsync().ConfigureAwait(false);
+    /// <summary>Stops the server at once, as <see cref="StopAsync"/> with a grace of zero.</summary>
+    public async ValueTask DisposeAsync() => await StopAsync(TimeSpan.Zero).ConfigureAwait(false);
 
     private void Start()
     {
@@ -348,19 +350,45 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
         }
     }
 
-    private async Task StopOnceAsync(TaskCompletionSource stop, TimeSpan grace, CancellationToken cancellationToken)
+    // Under the gate. A time of zero is for the caller, because the cancellation runs code.
+    private void LimitGrace(TimeSpan grace)
     {
-        Task stopping = _running is { } running
-            ? StopRunningAsync(running, grace, cancellationToken)
-            : Task.CompletedTask;
+        if (grace <= TimeSpan.Zero || grace > s_longestGrace)
+        {
+            return;
+        }
+
+        long end = Environment.TickCount64 + (long)grace.TotalMilliseconds;
+        if (end < _graceEnd)
+        {
+            _graceEnd = end;
+            _hurry.CancelAfter(grace);
+        }
+    }
+
+    private async Task HurriedAsync(Task stop, CancellationToken cancellationToken)
+    {
+        CancellationTokenRegistration hurried = cancellationToken.UnsafeRegister(
+            static hurry => ((CancellationTokenSource)hurry!).Cancel(), _hurry);
+        await using (hurried.ConfigureAwait(false))
+        {
+            await stop.ConfigureAwait(false);
+        }
+    }
+
+    private async Task StopOnceAsync(TaskCompletionSource stop)
+    {
+        Task stopping = _running is { } running ? StopRunningAsync(running) : Task.CompletedTask;
         await stopping.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+
+        // Ends the timer of the grace period.
+        _hurry.Cancel();
         stop.SetFromTask(stopping);
     }
 
-    private async Task StopRunningAsync(ServerCore running, TimeSpan grace, CancellationToken cancellationToken)
+    private async Task StopRunningAsync(ServerCore running)
     {
-        using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
-        await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);
+        await running.StopAsync(_hurry.Token).ConfigureAwait(false);
         ShmLog.StoppedListening(_logger, running.SocketPath, Address);
     }
 }

@@ -8,6 +8,9 @@ namespace Grpc.Core;
 /// <remarks>Thread-safe.</remarks>
 public static class ShmServerCallContextExtensions
 {
+    // The key of a session among the items of a context without a server.
+    private static readonly object s_session = new();
+
     /// <summary>Gets the session of the client that made a call.</summary>
     /// <param name="context">
     /// The context of a call, or a context of an interceptor that passes on the
@@ -32,7 +35,37 @@ public static class ShmServerCallContextExtensions
         this ServerCallContext context, [NotNullWhen(true)] out ShmSession? session)
     {
         ArgumentNullException.ThrowIfNull(context);
-        session = (ShmSession?)ShmServerCallContext.SessionOf(context);
+        object? found = null;
+        if (ShmServerCallContext.CallOf(context) is { } call)
+        {
+            found = call.Owner.Session?.View;
+        }
+        else
+        {
+            context.UserState.TryGetValue(s_session, out found);
+        }
+
+        session = (ShmSession?)found;
         return session is not null;
+    }
+
+    /// <summary>
+    /// Gives a context without a server a session, for unit tests of services and interceptors that call
+    /// <see cref="GetShmSession"/>.
+    /// </summary>
+    /// <param name="context">A context that a test has made. It keeps the session in its user state.</param>
+    /// <param name="session">The session, which a test has made too.</param>
+    /// <exception cref="ArgumentNullException">The context or the session is null.</exception>
+    /// <exception cref="InvalidOperationException">The context is that of a call over shared memory.</exception>
+    public static void SetShmSession(this ServerCallContext context, ShmSession session)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        ArgumentNullException.ThrowIfNull(session);
+        if (ShmServerCallContext.CallOf(context) is not null)
+        {
+            throw new InvalidOperationException("The call came over shared memory: its session cannot be replaced.");
+        }
+
+        context.UserState[s_session] = session;
     }
 }

@@ -4,7 +4,7 @@ using RpcOverShm.Servers;
 namespace RpcOverShm;
 
 /// <summary>
-/// Takes the methods of a service whose instances an activator creates, each as a function of the instance. For
+/// Takes the methods of a service whose instances a function creates, each as a function of the instance. For
 /// services that no generated class describes, such as the interfaces of protobuf-net.Grpc.
 /// </summary>
 /// <typeparam name="TService">The class of the service.</typeparam>

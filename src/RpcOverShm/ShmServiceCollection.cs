@@ -59,12 +59,14 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
         _definitions.Add(InterceptedService.Of(service, interceptors));
     }
 
-    /// <summary>Adds a service whose instances an activator creates when calls need them.</summary>
+    /// <summary>Adds a service whose instances a function creates when calls need them.</summary>
     /// <typeparam name="TService">
     /// The class of the service. It derives from a generated base class, whose <c>BindService</c> names the methods.
     /// </typeparam>
-    /// <param name="activator">
-    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
+    /// <param name="create">
+    /// Creates an instance, on the thread that runs the first method of the instance. Thread-safe. It returns a new
+    /// instance each time, because the server disposes an instance when it is released, unless
+    /// <see cref="ShmActivationContext.Release"/> says otherwise.
     /// </param>
     /// <param name="options">How instances live and run; null for an instance for each call.</param>
     /// <param name="interceptors">
@@ -73,7 +75,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// context returns the <see cref="ServerCallContext.UserState"/> of the original one.
     /// </param>
     /// <exception cref="ArgumentNullException">
-    /// The activator, the array of interceptors or one of them is null.
+    /// The function, the array of interceptors or one of them is null.
     /// </exception>
     /// <exception cref="ArgumentException">
     /// The class does not derive from a generated one, or an option is not allowed; the message says what is.
@@ -81,86 +83,55 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <exception cref="InvalidOperationException">
     /// The server was already started, or a channel was created with the options.
     /// </exception>
+    /// <remarks>
+    /// If the function throws, the call ends with <see cref="StatusCode.Internal"/>, and the server logs the exception.
+    /// The next call tries again.
+    /// </remarks>
     public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
-        ShmServiceActivator<TService> activator,
-        ShmServiceOptions? options = null,
-        params Interceptor[] interceptors)
-        where TService : class =>
-        Add(activator, ServiceBinding.Generated<TService>(), options, interceptors);
-
-    /// <summary>
-    /// Adds a service whose instances an activator creates when calls need them, and whose methods a function binds.
-    /// </summary>
-    /// <typeparam name="TService">The class of the service.</typeparam>
-    /// <param name="activator">
-    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
-    /// </param>
-    /// <param name="bind">
-    /// Adds the methods to a binder, such as the generated <c>BindService</c>. It is called once, without an instance
-    /// (null). The handlers that it adds are ignored: a method <c>Name</c> runs the public method of that name and
-    /// of the method's types. For handlers of your own there is the overload with a
-    /// <see cref="ShmServiceBinder{TService}"/>.
-    /// </param>
-    /// <param name="options">How instances live and run; null for an instance for each call.</param>
-    /// <param name="interceptors">
-    /// The interceptors of this service, as in
-    /// <see cref="Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
-    /// </param>
-    /// <exception cref="ArgumentNullException">
-    /// The activator, the function, the array of interceptors or one of them is null.
-    /// </exception>
-    /// <exception cref="ArgumentException">
-    /// The function adds no method, or one that the class does not have, or an option is not allowed; the message says
-    /// what is.
-    /// </exception>
-    /// <exception cref="InvalidOperationException">
-    /// The server was already started, or a channel was created with the options.
-    /// </exception>
-    public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
-        ShmServiceActivator<TService> activator,
-        Action<ServiceBinderBase, TService?> bind,
+        Func<ShmActivationContext, TService> create,
         ShmServiceOptions? options = null,
         params Interceptor[] interceptors)
         where TService : class
     {
-        ArgumentNullException.ThrowIfNull(activator);
-        ArgumentNullException.ThrowIfNull(bind);
-        AddActivated(activator, methods => bind(new ActivatedService<TService>(methods), null), options, interceptors);
+        ArgumentNullException.ThrowIfNull(create);
+        Action<ServiceBinderBase, TService?> bind = ServiceBinding.Generated<TService>();
+        AddActivated(create, methods => bind(new ActivatedService<TService>(methods), null), options, interceptors);
     }
 
     /// <summary>
-    /// Adds a service whose instances an activator creates when calls need them, and whose methods are functions of the
+    /// Adds a service whose instances a function creates when calls need them, and whose methods are functions of the
     /// instance.
     /// </summary>
     /// <typeparam name="TService">The class of the service.</typeparam>
-    /// <param name="activator">
-    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
+    /// <param name="create">
+    /// Creates an instance, as in
+    /// <see cref="Add{TService}(Func{ShmActivationContext, TService}, ShmServiceOptions, Interceptor[])"/>.
     /// </param>
     /// <param name="bind">Adds the methods. It is called once.</param>
     /// <param name="options">How instances live and run; null for an instance for each call.</param>
     /// <param name="interceptors">
     /// The interceptors of this service, as in
-    /// <see cref="Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
+    /// <see cref="Add{TService}(Func{ShmActivationContext, TService}, ShmServiceOptions, Interceptor[])"/>.
     /// </param>
     /// <exception cref="ArgumentNullException">
-    /// The activator, the function, the array of interceptors or one of them is null.
+    /// A function, the array of interceptors or one of them is null.
     /// </exception>
     /// <exception cref="ArgumentException">
-    /// The function adds no method or two of one name, or an option is not allowed; the message says what is.
+    /// The binding adds no method or two of one name, or an option is not allowed; the message says what is.
     /// </exception>
     /// <exception cref="InvalidOperationException">
     /// The server was already started, or a channel was created with the options.
     /// </exception>
     public void Add<TService>(
-        ShmServiceActivator<TService> activator,
+        Func<ShmActivationContext, TService> create,
         Action<ShmServiceBinder<TService>> bind,
         ShmServiceOptions? options = null,
         params Interceptor[] interceptors)
         where TService : class
     {
-        ArgumentNullException.ThrowIfNull(activator);
+        ArgumentNullException.ThrowIfNull(create);
         ArgumentNullException.ThrowIfNull(bind);
-        AddActivated(activator, methods => bind(new ShmServiceBinder<TService>(methods)), options, interceptors);
+        AddActivated(create, methods => bind(new ShmServiceBinder<TService>(methods)), options, interceptors);
     }
 
     /// <summary>Adds a method to the services; a binder calls this.</summary>
@@ -204,7 +175,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     internal void Freeze(string channelAddress) => _channelAddress ??= channelAddress;
 
     private void AddActivated<TService>(
-        ShmServiceActivator<TService> activator,
+        Func<ShmActivationContext, TService> create,
         Action<InstanceMethods<TService>> bind,
         ShmServiceOptions? options,
         Interceptor[] interceptors)
@@ -213,14 +184,18 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
         ThrowIfNotAddable(interceptors);
         options ??= new ShmServiceOptions();
         InstanceSettings settings = LimitChecks.Of(options, isOfServer: _server is not null);
-        var methods = new InstanceMethods<TService>(new ServiceActivation<TService>(
-            settings,
-            (session, context) =>
+        var methods = new InstanceMethods<TService>(new ServiceActivation<TService>(settings, (session, call) =>
+        {
+            var context = new ShmActivationContext((ShmSession?)session, call);
+            try
             {
-                var created = activator.Create(new ShmActivationContext((ShmSession?)session, context));
-                return (created.Service, created.State);
-            },
-            (service, state) => activator.ReleaseAsync(new ShmServiceInstance<TService>(service, state))));
+                return new Activation<TService>(create(context), context.Release);
+            }
+            catch (Exception exception)
+            {
+                return new Activation<TService>(Service: null, context.Release, exception);
+            }
+        }));
         bind(methods);
         (ServerServiceDefinition service, IReadOnlyCollection<string> names) = methods.Build();
         _definitions.Add(InterceptedService.Of(service, interceptors));

@@ -5,7 +5,8 @@ namespace RpcOverShm;
 
 /// <summary>
 /// Options for the instances of a service, how they live and run:
-/// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
+/// <see cref="ShmServiceCollection.Add{TService}(Func{ShmActivationContext, TService}, ShmServiceOptions,
+/// Interceptor[])"/>.
 /// </summary>
 /// <remarks>
 /// Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.

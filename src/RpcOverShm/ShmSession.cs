@@ -6,6 +6,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Segments;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm;
@@ -22,47 +23,78 @@ namespace RpcOverShm;
 /// </remarks>
 public sealed class ShmSession
 {
-    private readonly ServerSession _session;
-    private readonly ClientSettings _settings;
-    private readonly SessionConnections _connections;
+    private readonly ServerSession? _session; // null if a test has made this
+    private readonly ClientSettings? _settings; // null as well
     private readonly bool _letsGo;
+    private readonly CallInvoker? _made; // for callbacks of a test
     private readonly Lazy<CallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
 
     // Made when it is used: an empty dictionary has a lock for each processor.
     private readonly Lazy<ConcurrentDictionary<object, object?>> _items = new(() => new());
 
+    /// <summary>Creates a session without a server and a client, for unit tests of services that take one.</summary>
+    /// <param name="user">The client's identity; its claim <see cref="ShmClaimTypes.ProcessId"/> is optional.</param>
+    /// <param name="callbacks">
+    /// The invoker for the calls that the service makes to its client.
+    /// <para>Null means that the client offers no services.</para>
+    /// </param>
+    /// <param name="id">The number of the session.</param>
+    /// <param name="closed">The token that the test cancels to end the session.</param>
+    /// <exception cref="ArgumentNullException">The identity is null.</exception>
+    /// <remarks>
+    /// A method finds the session in its context after
+    /// <see cref="ShmServerCallContextExtensions.SetShmSession(ServerCallContext, ShmSession)"/>.
+    /// </remarks>
+    public ShmSession(
+        ClaimsPrincipal user, CallInvoker? callbacks = null, long id = 1, CancellationToken closed = default)
+    {
+        ArgumentNullException.ThrowIfNull(user);
+        Id = id;
+        _ = int.TryParse(user.FindFirst(ShmClaimTypes.ProcessId)?.Value, CultureInfo.InvariantCulture, out int process);
+        ProcessId = process;
+        Closed = closed;
+        _made = callbacks;
+        _plain = new Lazy<CallInvoker>(() => callbacks ?? throw new InvalidOperationException(
+            "The session was created without an invoker for callbacks: pass one to its constructor."));
+        _user = new Lazy<ClaimsPrincipal>(user);
+    }
+
     internal ShmSession(ServerSession session, ClientSettings settings, bool hasInstanceLimits = false)
     {
+        Id = session.Number;
+        ProcessId = session.Peer.ProcessId;
+        Closed = session.Closed;
         _session = session;
+        _settings = settings with { Connections = new SessionConnections(session) };
         _letsGo = hasInstanceLimits;
-        _connections = new SessionConnections(session);
-        _settings = settings with { Connections = _connections };
         _plain = new Lazy<CallInvoker>(() => Invoker(_settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
     /// <summary>Gets the number of the session: the server counts its sessions from 1.</summary>
     /// <remarks>It is a part of <see cref="ServerCallContext.Peer"/>: <c>shm:pid=26001;session=3</c>.</remarks>
-    public long Id => _session.Number;
+    public long Id { get; }
 
     /// <summary>Gets the id of the client's process, as the kernel reports it.</summary>
     /// <remarks>
     /// It is that of the process that connected, at that time. 0 means a process in a pid namespace that this process
     /// cannot see, such as that of another container.
     /// </remarks>
-    public int ProcessId => _session.Peer.ProcessId;
+    public int ProcessId { get; }
 
-    /// <summary>Gets the id of the client's user, as the kernel reports it.</summary>
-    public long UserId => _session.Peer.UserId;
-
-    /// <summary>Gets the id of the primary group of the client's process, as the kernel reports it.</summary>
-    public long GroupId => _session.Peer.GroupId;
-
-    /// <summary>Gets the client's identity for code that authorises by claims.</summary>
+    /// <summary>Gets the client's identity, as the kernel reports it, for code that authorises by claims.</summary>
     /// <remarks>
-    /// An authenticated identity of the type <c>SO_PEERCRED</c> with the claims <c>uid</c>, which is its name, and
-    /// <c>gid</c>, the primary group, which is its role. Both are numbers: an id needs no entry in a user database.
+    /// <para>
+    /// An authenticated identity of the type <c>SO_PEERCRED</c> with the claims of <see cref="ShmClaimTypes"/>, and the
+    /// name of the user's account as <see cref="ClaimTypes.Name"/>. If the system knows no name or cannot tell it, the
+    /// name is <c>uid:1000</c>, with the number of the user. The role is the id of the primary group.
+    /// </para>
+    /// <para>
+    /// The first read in a session asks the system for the name, once. That may block if the system keeps its users on
+    /// another machine. The server itself never asks, and authorises by numbers. Claims are those of the process that
+    /// connected, at that time.
+    /// </para>
     /// </remarks>
     public ClaimsPrincipal User => _user.Value;
 
@@ -72,11 +104,13 @@ public sealed class ShmSession
 
     /// <summary>Gets a token that is cancelled after the session has ended.</summary>
     /// <remarks>Its callbacks run on the thread pool. It needs no disposal.</remarks>
-    public CancellationToken Closed => _session.Closed;
+    public CancellationToken Closed { get; }
 
     /// <summary>Gets whether the client offers services for callbacks.</summary>
     /// <remarks>False after the session has ended.</remarks>
-    public bool OffersCallbacks => _session.Connection is { IsPeerServing: true, CloseReason: null };
+    public bool OffersCallbacks => _session is { } session
+        ? session.Connection is { IsPeerServing: true, CloseReason: null }
+        : _made is not null && !Closed.IsCancellationRequested;
 
     /// <summary>
     /// Returns an invoker for calls to the services that the client offers
@@ -88,6 +122,7 @@ public sealed class ShmSession
     /// </param>
     /// <returns>A thread-safe invoker. Without a codec it is always the same one.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
+    /// <exception cref="InvalidOperationException">A test has created the session without an invoker.</exception>
     /// <remarks>
     /// <para>
     /// The calls use the connection of the session. Calls of all shapes, deadlines, metadata and cancellation work as
@@ -106,9 +141,9 @@ public sealed class ShmSession
     /// (<see cref="ShmCallbackOptions.MaxCallbackDepth"/>) fails with <see cref="StatusCode.ResourceExhausted"/>.
     /// </para>
     /// </remarks>
-    public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
+    public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null || _settings is null
         ? _plain.Value
-        : Invoker(With(codec));
+        : Invoker(With(_settings, codec));
 
     /// <summary>
     /// Returns an invoker for one-way calls to the services that the client offers, as
@@ -120,6 +155,7 @@ public sealed class ShmSession
     /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
+    /// <exception cref="InvalidOperationException">A test has created the session without an invoker.</exception>
     /// <remarks>
     /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
     /// does not count for <see cref="ShmCallbackOptions.MaxCallbackDepth"/>. A failure is reported by
@@ -128,28 +164,59 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
     {
-        ClientSettings settings = codec is null ? _settings : With(codec);
-        return InspectedCalls.Around(new OneWayCallInvoker(new ShmCallInvoker(_connections, settings)), settings);
+        if (_settings is null)
+        {
+            return _plain.Value;
+        }
+
+        ClientSettings settings = codec is null ? _settings : With(_settings, codec);
+        return InspectedCalls.Around(
+            new OneWayCallInvoker(new ShmCallInvoker(settings.Connections!, settings)), settings);
     }
 
-    private ClientSettings With(ShmCodec codec) =>
-        _settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), _settings.Observer) };
+    private static ClientSettings With(ClientSettings settings, ShmCodec codec) =>
+        settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), settings.Observer) };
 
     private CallInvoker Invoker(ClientSettings settings)
     {
         CallInvoker invoker = InspectedCalls.Around(
-            new ObservableShmInvoker(_connections, settings), settings);
+            new ObservableShmInvoker(settings.Connections!, settings), settings);
         return _letsGo ? new LettingGoInvoker(invoker) : invoker;
     }
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {
-        Claim[] claims =
+        List<Claim> claims =
         [
-            new("uid", peer.UserId.ToString(CultureInfo.InvariantCulture), ClaimValueTypes.UInteger32),
-            new("gid", peer.GroupId.ToString(CultureInfo.InvariantCulture), ClaimValueTypes.UInteger32),
+            new(ClaimTypes.Name, NameOf(peer.UserId)),
+            new(ShmClaimTypes.UserId, Text(peer.UserId), ClaimValueTypes.UInteger32),
+            new(ShmClaimTypes.GroupId, Text(peer.GroupId), ClaimValueTypes.UInteger32),
         ];
-        return new ClaimsPrincipal(new ClaimsIdentity(claims, "SO_PEERCRED", nameType: "uid", roleType: "gid"));
+        if (peer.ProcessId != 0)
+        {
+            claims.Add(new Claim(ShmClaimTypes.ProcessId, Text(peer.ProcessId), ClaimValueTypes.Integer32));
+        }
+
+        return new ClaimsPrincipal(
+            new ClaimsIdentity(claims, "SO_PEERCRED", nameType: ClaimTypes.Name, roleType: ShmClaimTypes.GroupId));
+
+        static string Text(long id) => id.ToString(CultureInfo.InvariantCulture);
+    }
+
+    private static string NameOf(uint user)
+    {
+        string? name = null;
+        try
+        {
+            name = SystemAccounts.NameOfUser(user);
+        }
+        catch (IOException)
+        {
+            // The name is for people and for rules of the user; the number is always known.
+        }
+
+        // A name has no colon, so this one is nobody else's.
+        return name ?? string.Create(CultureInfo.InvariantCulture, $"{PeerIdentity.UserIdName}:{user}");
     }
 
     private sealed class SessionConnections(ServerSession session) : ConnectionProvider

@@ -1,7 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using RpcOverShm.Hosting.Calls;
 
 namespace RpcOverShm.Hosting.Servers;
 
@@ -12,11 +10,9 @@ namespace RpcOverShm.Hosting.Servers;
 /// <param name="root">The container.</param>
 /// <param name="lifetime">How long an instance serves calls.</param>
 /// <param name="sharesScope">Whether the interceptors of a call have a scope, which its instance uses too.</param>
-/// <param name="logger">Logs scopes that cannot be disposed.</param>
 internal sealed class ContainerActivator<
     [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TService>(
-    IServiceProvider root, ShmServiceLifetime lifetime, bool sharesScope, ILogger logger)
-    : ShmServiceActivator<TService>
+    IServiceProvider root, ShmServiceLifetime lifetime, bool sharesScope)
     where TService : class
 {
     private readonly IServiceScopeFactory _scopes = root.GetRequiredService<IServiceScopeFactory>();
@@ -24,67 +20,55 @@ internal sealed class ContainerActivator<
     // Made when it is needed: of a registered service the container knows how to make it.
     private readonly Lazy<ObjectFactory<TService>> _create = new(() => ActivatorUtilities.CreateFactory<TService>([]));
 
-    public override ShmServiceInstance<TService> Create(ShmActivationContext context)
+    /// <summary>Returns an instance, and tells how it is released.</summary>
+    public TService Create(ShmActivationContext context)
     {
-        if (lifetime == ShmServiceLifetime.Singleton)
+        IServiceProvider? shared = lifetime == ShmServiceLifetime.Singleton ? root
+            : sharesScope ? CallInterceptors.ScopeOf(context.CallContext)
+            : null;
+        if (shared is not null)
         {
-            return Resolve(root, scope: null);
-        }
-
-        if (sharesScope && CallInterceptors.ScopeOf(context.CallContext) is { } shared)
-        {
-            return Resolve(shared, scope: null);
+            return Resolve(shared, scope: null, context);
         }
 
         AsyncServiceScope scope = _scopes.CreateAsyncScope();
-        try
-        {
-            return Resolve(scope.ServiceProvider, scope);
-        }
-        catch (Exception)
-        {
-            // What the scope has created already is disposed, while the call fails with the exception.
-            _ = AbandonAsync(scope);
-            throw;
-        }
+
+        // Set first: if the instance cannot be created, what the scope has created already is disposed.
+        context.Release = scope.DisposeAsync;
+        return Resolve(scope.ServiceProvider, scope, context);
     }
 
-    public override async ValueTask ReleaseAsync(ShmServiceInstance<TService> instance)
+    private TService Resolve(IServiceProvider provider, AsyncServiceScope? scope, ShmActivationContext context)
     {
-        var held = (Held)instance.State!;
-        try
+        if (provider.GetService<TService>() is { } registered)
         {
-            if (held.IsOwned)
+            // The container disposes its own.
+            context.Release ??= static () => ValueTask.CompletedTask;
+            return registered;
+        }
+
+        TService created = _create.Value(provider, []);
+        if (scope is { } its && created is (IAsyncDisposable or IDisposable))
+        {
+            context.Release = () => DisposeAsync(created, its);
+        }
+
+        return created;
+    }
+
+    private static async ValueTask DisposeAsync(TService service, AsyncServiceScope scope)
+    {
+        await using (scope.ConfigureAwait(false))
+        {
+            switch (service)
             {
-                await base.ReleaseAsync(instance).ConfigureAwait(false);
+                case IAsyncDisposable one:
+                    await one.DisposeAsync().ConfigureAwait(false);
+                    break;
+                case IDisposable one:
+                    one.Dispose();
+                    break;
             }
         }
-        finally
-        {
-            if (held.Scope is { } scope)
-            {
-                await scope.DisposeAsync().ConfigureAwait(false);
-            }
-        }
     }
-
-    private ShmServiceInstance<TService> Resolve(IServiceProvider provider, AsyncServiceScope? scope) =>
-        provider.GetService<TService>() is { } registered
-            ? new ShmServiceInstance<TService>(registered, new Held(scope, IsOwned: false))
-            : new ShmServiceInstance<TService>(_create.Value(provider, []), new Held(scope, IsOwned: true));
-
-    private async Task AbandonAsync(AsyncServiceScope scope)
-    {
-        try
-        {
-            await scope.DisposeAsync().ConfigureAwait(false);
-        }
-        catch (Exception exception)
-        {
-            HostingLog.ScopeNotDisposed(logger, typeof(TService), exception);
-        }
-    }
-
-    /// <summary>The scope that ends with an instance, and whether the instance is disposed here, too.</summary>
-    private sealed record Held(AsyncServiceScope? Scope, bool IsOwned);
 }

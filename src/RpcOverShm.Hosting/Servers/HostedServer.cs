@@ -18,7 +18,6 @@ internal sealed class HostedServer(
     private const int ShareOfReserve = 10;
 
     private ShmServer? _server;
-    private Task? _stop;
 
     /// <summary>Returns the time that the running calls have, of the host's whole time to stop.</summary>
     public static TimeSpan DrainTime(TimeSpan shutdownTimeout)
@@ -44,16 +43,15 @@ internal sealed class HostedServer(
 
     public Task StoppingAsync(CancellationToken cancellationToken)
     {
-        _ = Begin(cancellationToken);
+        _ = StopAsync(cancellationToken);
         return Task.CompletedTask;
     }
 
-    // A host that does not know the steps of IHostedLifecycleService calls only this one.
-    public Task StopAsync(CancellationToken cancellationToken) => Begin(cancellationToken);
+    // A host that does not know the steps of IHostedLifecycleService calls only this one. Otherwise it waits for the
+    // stop in progress. The token is that of the host's time: when it fires, the server is killed in spite of the
+    // grace.
+    public Task StopAsync(CancellationToken cancellationToken) =>
+        _server?.StopAsync(DrainTime(host.Value.ShutdownTimeout), cancellationToken) ?? Task.CompletedTask;
 
     public Task StoppedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
-
-    // The token is that of the host's time: when it fires, the server is killed in spite of the grace.
-    private Task Begin(CancellationToken cancellationToken) =>
-        _stop ??= _server?.StopAsync(DrainTime(host.Value.ShutdownTimeout), cancellationToken) ?? Task.CompletedTask;
 }

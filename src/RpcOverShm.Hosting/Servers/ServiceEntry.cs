@@ -2,8 +2,6 @@ using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using RpcOverShm.Hosting.Calls;
 using ServiceDescriptor = Google.Protobuf.Reflection.ServiceDescriptor;
 
@@ -27,12 +25,8 @@ internal sealed record ServiceEntry(
         {
             var options = new ShmServiceOptions();
             configure?.Invoke(options);
-            var activator = new ContainerActivator<TService>(
-                target.Provider,
-                options.Lifetime,
-                target.HasCallScope,
-                target.Provider.GetRequiredService<ILoggerFactory>().CreateLogger(typeof(ShmServerBuilder).FullName!));
-            target.Services.Add(activator, options, target.Interceptors);
+            var activator = new ContainerActivator<TService>(target.Provider, options.Lifetime, target.HasCallScope);
+            target.Services.Add<TService>(activator.Create, options, target.Interceptors);
         },
         static dependencies => dependencies.ProblemOfFactory(typeof(TService)));
 

@@ -10,6 +10,11 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint GroupId)
 {
+    // The names of the ids where users see them, in claims and in the AuthContext.
+    public const string ProcessIdName = "pid";
+    public const string UserIdName = "uid";
+    public const string GroupIdName = "gid";
+
     private const int SolSocket = 1;
     private const int SoPeercred = 17;
     private const int SoPeergroups = 59;

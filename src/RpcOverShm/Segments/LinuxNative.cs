@@ -165,6 +165,10 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "getpwnam_r", StringMarshalling = StringMarshalling.Utf8)]
     public static partial int GetUserByName(string name, byte* entry, byte* buffer, nuint length, byte** found);
 
+    /// <summary>As for <see cref="GetUserByName"/>.</summary>
+    [LibraryImport("libc", EntryPoint = "getpwuid_r")]
+    public static partial int GetUserById(uint user, byte* entry, byte* buffer, nuint length, byte** found);
+
     /// <summary>Returns an error number. Sets <paramref name="found"/> to a struct group, or to null.</summary>
     [LibraryImport("libc", EntryPoint = "getgrnam_r", StringMarshalling = StringMarshalling.Utf8)]
     public static partial int GetGroupByName(string name, byte* entry, byte* buffer, nuint length, byte** found);

@@ -1,10 +1,11 @@
 using System.Globalization;
+using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// Finds the numbers of users and groups by their names, through the system's name service. A number stands for itself
-/// and needs no entry there.
+/// Finds the numbers of users and groups by their names, and names of users, through the system's name service. A
+/// number stands for itself and needs no entry there. The name service may be remote, so each method may block.
 /// </summary>
 internal static unsafe class SystemAccounts
 {
@@ -23,6 +24,10 @@ internal static unsafe class SystemAccounts
 
     internal delegate int Lookup(string name, byte* entry, byte* buffer, nuint length, byte** found);
 
+    private delegate int Search(byte* entry, byte* buffer, nuint length, byte** found);
+
+    private delegate T? Read<T>(byte* found);
+
     /// <summary>Returns the user with this name or number; null if there is no such name.</summary>
     /// <exception cref="IOException">The system's name service failed.</exception>
     public static uint? FindUser(string nameOrNumber) => Find(nameOrNumber, LinuxNative.GetUserByName);
@@ -30,6 +35,13 @@ internal static unsafe class SystemAccounts
     /// <summary>Returns the group with this name or number; null if there is no such name.</summary>
     /// <exception cref="IOException">The system's name service failed.</exception>
     public static uint? FindGroup(string nameOrNumber) => Find(nameOrNumber, LinuxNative.GetGroupByName);
+
+    /// <summary>Returns the name of a user; null if the system has none.</summary>
+    /// <exception cref="IOException">The system's name service failed.</exception>
+    public static string? NameOfUser(uint user) => Find(
+        $"user {user}",
+        (entry, buffer, length, found) => LinuxNative.GetUserById(user, entry, buffer, length, found),
+        static found => Marshal.PtrToStringUTF8(*(nint*)found));
 
     private static uint? Find(string nameOrNumber, Lookup lookup)
     {
@@ -42,26 +54,30 @@ internal static unsafe class SystemAccounts
         return nameOrNumber.Length == 0 || nameOrNumber.Contains('\0') ? null : FindByName(nameOrNumber, lookup);
     }
 
-    internal static uint? FindByName(string name, Lookup lookup)
+    internal static uint? FindByName(string name, Lookup lookup) => Find(
+        $"'{name}'",
+        (entry, buffer, length, found) => lookup(name, entry, buffer, length, found),
+        static found => (uint?)*(uint*)(found + IdOffset));
+
+    private static T? Find<T>(string what, Search search, Read<T> read)
     {
         byte* entry = stackalloc byte[EntryBytes];
         for (int size = FirstBufferBytes; size <= LastBufferBytes; size *= 4)
         {
-            byte[] buffer = new byte[size];
             byte* found = null;
             int errno;
-            do
+            fixed (byte* bytes = new byte[size])
             {
-                fixed (byte* bytes = buffer)
+                do
                 {
-                    errno = lookup(name, entry, bytes, (nuint)size, &found);
+                    errno = search(entry, bytes, (nuint)size, &found);
                 }
-            }
-            while (errno == LinuxNative.ErrnoEINTR);
+                while (errno == LinuxNative.ErrnoEINTR);
 
-            if (found is not null)
-            {
-                return *(uint*)(found + IdOffset);
+                if (found is not null)
+                {
+                    return read(found);
+                }
             }
 
             // man getpwnam: "0 or ENOENT or ESRCH or EBADF or EPERM or ...: the given name was not found".
@@ -73,10 +89,10 @@ internal static unsafe class SystemAccounts
 
             if (errno != LinuxNative.ErrnoERANGE)
             {
-                return null;
+                return default;
             }
         }
 
-        throw new IOException($"The system's entry of '{name}' has more than {LastBufferBytes} bytes.");
+        throw new IOException($"The system's entry of {what} has more than {LastBufferBytes} bytes.");
     }
 }

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -81,13 +80,11 @@ internal sealed class ServerCore
 
     /// <summary>
     /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
-    /// the grace period, which <paramref name="hurry"/> ends early, it cancels the remaining methods and closes the
+    /// the grace period, which <paramref name="hurry"/> ends, it cancels the remaining methods and closes the
     /// connections.
     /// </summary>
-    public async Task StopAsync(TimeSpan grace, CancellationToken hurry)
+    public async Task StopAsync(CancellationToken hurry)
     {
-        long begun = Stopwatch.GetTimestamp();
-
         // The listener ends first: a client that it still accepts is told to leave like any other.
         await _listener.DisposeAsync().ConfigureAwait(false);
         ServerConnection[] connections = BeginStop();
@@ -97,8 +94,8 @@ internal sealed class ServerCore
         }
 
         Task idle = Task.WhenAll(connections.Select(connection => connection.WhenIdleAsync()));
-        await WaitAsync(idle, grace, hurry).ConfigureAwait(false);
-        await WaitForClientsAsync(connections, grace, begun, hurry).ConfigureAwait(false);
+        await WaitAsync(idle, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
+        await WaitForClientsAsync(connections, hurry).ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
         {
             connection.EndAllCalls(StatusMapping.ServerStopping);
@@ -112,43 +109,30 @@ internal sealed class ServerCore
 
         // The handlers of the user for the ends of sessions.
         Task forgotten = Task.WhenAll(connections.Select(one => one.Forgotten));
-        await WaitAsync(forgotten, LeftOf(grace, begun), hurry).ConfigureAwait(false);
-        await ReleaseAsync(connections, grace, begun, hurry).ConfigureAwait(false);
+        await WaitAsync(forgotten, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
+        await ReleaseAsync(connections, hurry).ConfigureAwait(false);
     }
 
     // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
     // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
     // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
-    private static async Task WaitForClientsAsync(
-        ServerConnection[] connections, TimeSpan grace, long begun, CancellationToken hurry)
+    private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken hurry)
     {
-        TimeSpan left = LeftOf(grace, begun);
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
-        TimeSpan longest = left == Timeout.InfiniteTimeSpan || left > WaitBounds.SafetyTimeout
-            ? WaitBounds.SafetyTimeout
-            : left;
-        await WaitAsync(gone, longest, hurry).ConfigureAwait(false);
+        await WaitAsync(gone, WaitBounds.SafetyTimeout, hurry).ConfigureAwait(false);
         Task oneWays = Task.WhenAll(connections.Select(connection => connection.OneWay.WhenEmptyAsync()));
-        await WaitAsync(oneWays, LeftOf(grace, begun), hurry).ConfigureAwait(false);
-    }
-
-    // All waits of a stop share its grace period.
-    private static TimeSpan LeftOf(TimeSpan grace, long begun)
-    {
-        TimeSpan left = grace - Stopwatch.GetElapsedTime(begun);
-        return grace == Timeout.InfiniteTimeSpan ? grace : left > TimeSpan.Zero ? left : TimeSpan.Zero;
+        await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
     }
 
     // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
     // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
-    private async Task ReleaseAsync(
-        ServerConnection[] connections, TimeSpan grace, long begun, CancellationToken hurry)
+    private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken hurry)
     {
         Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(ofSessions, LeftOf(grace, begun), hurry).ConfigureAwait(false);
+        await WaitAsync(ofSessions, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
         await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(ofServer, LeftOf(grace, begun), hurry).ConfigureAwait(false);
+        await WaitAsync(ofServer, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
         await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 

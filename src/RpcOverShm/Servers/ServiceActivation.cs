@@ -1,4 +1,5 @@
 using Grpc.Core;
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 
@@ -10,13 +11,10 @@ namespace RpcOverShm.Servers;
 /// </summary>
 /// <param name="settings">How the instances live and run.</param>
 /// <param name="create">
-/// Creates an instance, with a state, for a session, null for none, and for a call, null if the instance outlives it.
+/// Creates an instance for a session, null for none, and for a call, null if the instance outlives it.
 /// </param>
-/// <param name="release">Releases an instance.</param>
 internal sealed class ServiceActivation<TService>(
-    InstanceSettings settings,
-    Func<object?, ServerCallContext?, (TService Service, object? State)> create,
-    Func<TService, object?, ValueTask> release)
+    InstanceSettings settings, Func<object?, ServerCallContext?, Activation<TService>> create)
     where TService : class
 {
     /// <summary>Runs a method of a call with one response.</summary>
@@ -133,30 +131,56 @@ internal sealed class ServiceActivation<TService>(
 
     private Instance Create(ServerCall call, ServerCallContext? context)
     {
-        try
+        object? session = settings.Lifetime == InstanceLifetime.Server ? null : call.Owner.Session?.View;
+        Activation<TService> made = create(session, context);
+        if (made.Service is not null)
         {
-            object? session = settings.Lifetime == InstanceLifetime.Server ? null : call.Owner.Session?.View;
-            (TService service, object? state) = create(session, context);
             InstanceGate? gate = settings.Calls is { } limit ? new InstanceGate(limit, settings.Queued) : null;
-            return service is not null
-                ? new Instance(service, state, release, gate)
-                : throw new InvalidOperationException("The activator returned null in place of a service.");
+            return new Instance(made.Service, made.Release, gate);
         }
-        catch (Exception exception)
-        {
-            ShmLog.ActivationFailed(call.Settings.Logger, typeof(TService).Name, call.MethodName, exception);
-            throw new RpcException(StatusMapping.NotActivated(exception, call.Settings.HasDetailedErrors));
-        }
+
+        ILogger logger = call.Settings.Logger;
+        Exception failure = made.Failure
+            ?? new InvalidOperationException("The function returned null in place of a service.");
+        ShmLog.ActivationFailed(logger, typeof(TService).Name, call.MethodName, failure);
+
+        // What the function has made before it failed. Not awaited: the call fails meanwhile.
+        _ = new Instance(service: null, made.Release, gate: null).ReleaseAsync(logger).AsTask();
+        throw new RpcException(StatusMapping.NotActivated(failure, call.Settings.HasDetailedErrors));
     }
 
-    private sealed class Instance(
-        TService service, object? state, Func<TService, object?, ValueTask> release, InstanceGate? gate)
+    private sealed class Instance(TService? service, Func<ValueTask>? release, InstanceGate? gate)
         : ServiceInstance(gate)
     {
-        public TService Service => service;
+        public TService Service => service!;
 
         protected override string TypeName => typeof(TService).Name;
 
-        protected override ValueTask ReleaseAsync() => release(service, state);
+        protected override ValueTask ReleaseAsync()
+        {
+            if (release is not null)
+            {
+                return release();
+            }
+
+            switch (service)
+            {
+                case IAsyncDisposable one:
+                    return one.DisposeAsync();
+                case IDisposable one:
+                    one.Dispose();
+                    break;
+            }
+
+            return ValueTask.CompletedTask;
+        }
     }
 }
+
+/// <summary>The result of an attempt to create an instance of a service.</summary>
+/// <param name="Service">The instance; null if there is none.</param>
+/// <param name="Release">Releases what was made; null to dispose the instance.</param>
+/// <param name="Failure">What the function has thrown.</param>
+internal readonly record struct Activation<TService>(
+    TService? Service, Func<ValueTask>? Release, Exception? Failure = null)
+    where TService : class;

@@ -29,6 +29,6 @@ internal static class ServiceBinding
 
         throw new ArgumentException(
             $"{typeof(TService)} does not derive from a class that Grpc.Tools has generated from a .proto file. "
-            + "Pass the method that binds the service, or add a ServerServiceDefinition.");
+            + "Pass a function that binds its methods, or add a ServerServiceDefinition.");
     }
 }

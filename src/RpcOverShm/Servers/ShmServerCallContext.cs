@@ -18,9 +18,6 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
 
-    /// <summary>Returns the public object of the session of a call; null if it has none.</summary>
-    public static object? SessionOf(ServerCallContext context) => CallOf(context)?.Owner.Session?.View;
-
     /// <summary>
     /// Returns the call of a context; null for one of another transport. A context that wraps this one passes on its
     /// user state.
@@ -66,16 +63,16 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
         return Task.CompletedTask;
     }
 
-    /// <summary>Returns the client's ids, as the kernel reports them; the user id is the peer identity.</summary>
+    /// <summary>Returns the caller's ids, as the kernel reports them; the user id is the peer identity.</summary>
     private static AuthContext MakeAuthContext(PeerIdentity peer)
     {
         var properties = new Dictionary<string, List<AuthProperty>>
         {
-            ["pid"] = [Property("pid", peer.ProcessId)],
-            ["uid"] = [Property("uid", peer.UserId)],
-            ["gid"] = [Property("gid", peer.GroupId)],
+            [PeerIdentity.ProcessIdName] = [Property(PeerIdentity.ProcessIdName, peer.ProcessId)],
+            [PeerIdentity.UserIdName] = [Property(PeerIdentity.UserIdName, peer.UserId)],
+            [PeerIdentity.GroupIdName] = [Property(PeerIdentity.GroupIdName, peer.GroupId)],
         };
-        return new AuthContext("uid", properties);
+        return new AuthContext(PeerIdentity.UserIdName, properties);
 
         static AuthProperty Property(string name, long value) =>
             AuthProperty.Create(name, Encoding.ASCII.GetBytes(value.ToString(CultureInfo.InvariantCulture)));

@@ -129,7 +129,7 @@ internal sealed class CallbackChainTests : CallbackFixture
         {
             Unary = async (request, _) =>
             {
-                stopping ??= rig!.Server.ShutdownAsync();
+                stopping ??= rig!.Server.StopAsync();
                 await Timeouts.Eventually(() => channel!.State != ConnectivityState.Ready);
                 ScriptClient client = To(channel!);
                 return isBlocking ? client.Unary(Payloads.Of("0")) : await client.UnaryAsync(Payloads.Of("0"));

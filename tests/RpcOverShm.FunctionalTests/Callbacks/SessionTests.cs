@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Security.Claims;
 using RpcOverShm.Links;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
@@ -91,9 +92,40 @@ internal sealed class SessionTests : CallbackFixture
         Assert.That(session.ProcessId, Is.EqualTo(Environment.ProcessId));
         ClaimsPrincipal user = session.User;
         Assert.That(user.Identity!.IsAuthenticated, Is.True);
-        Assert.That(user.Identity.Name, Is.EqualTo($"{session.UserId}"));
-        Assert.That(user.IsInRole($"{session.GroupId}"), Is.True);
+        Assert.That(user.Identity.Name, Is.EqualTo(Environment.UserName));
+        string group = $"{FileFacts.OfPath("/proc/self/task")!.Value.GroupId}";
+        Assert.That(
+            user.Claims.Select(claim => (claim.Type, claim.Value)),
+            Is.EquivalentTo(new[]
+            {
+                (ClaimTypes.Name, Environment.UserName),
+                (ShmClaimTypes.UserId, $"{LinuxNative.GetEffectiveUserId()}"),
+                (ShmClaimTypes.GroupId, group),
+                (ShmClaimTypes.ProcessId, $"{Environment.ProcessId}"),
+            }));
+        Assert.That(user.IsInRole(group), Is.True);
         Assert.That(session.User, Is.SameAs(user));
+    }
+
+    [Test]
+    public async Task Session_OfACall_CannotBeReplaced()
+    {
+        var session = new ShmSession(new ClaimsPrincipal());
+        InvalidOperationException? refused = null;
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                refused = Assert.Throws<InvalidOperationException>(() => context.SetShmSession(session));
+                _seen.Enqueue(context.GetShmSession());
+                return Task.FromResult(request);
+            },
+        });
+
+        rig.Client.Unary(Payloads.Empty);
+
+        Assert.That(refused?.Message, Is.EqualTo("The call came over shared memory: its session cannot be replaced."));
+        Assert.That(_seen.Single(), Is.Not.SameAs(session));
     }
 
     [Test]
@@ -153,7 +185,7 @@ internal sealed class SessionTests : CallbackFixture
         };
         rig.Client.Unary(Payloads.Empty);
 
-        Task stopping = isKilled ? rig.Server.KillAsync() : rig.Server.ShutdownAsync();
+        Task stopping = isKilled ? rig.Server.StopAsync(TimeSpan.Zero) : rig.Server.StopAsync();
         if (isKilled)
         {
             await stopping.Bounded();

@@ -3,7 +3,7 @@ using RpcOverShm.Samples;
 
 namespace RpcOverShm.FunctionalTests.CodeFirst;
 
-/// <summary>Services of interfaces whose instances an activator creates.</summary>
+/// <summary>Services of interfaces whose instances a function creates.</summary>
 internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
 {
     // The operations of both contracts of the class.
@@ -70,7 +70,7 @@ internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
 
         Assert.That(
             () => services.Add(
-                ShmServiceActivator.FromConstructor<object>(), static (ShmServiceBinder<object> _) => { }),
+                static _ => new object(), static (ShmServiceBinder<object> _) => { }),
             Throws.ArgumentException.With.Message.Contains("adds no method"));
         Assert.That(services, Is.Empty);
     }
@@ -85,7 +85,7 @@ internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
 
         ShmServiceBinder<object> late = null!;
 
-        services.Add(ShmServiceActivator.FromConstructor<object>(), binder =>
+        services.Add(static _ => new object(), binder =>
         {
             Assert.That(() => binder.AddUnaryMethod(null!, run), Throws.ArgumentNullException);
             Assert.That(() => binder.AddUnaryMethod<Payload, Payload>(method, null!), Throws.ArgumentNullException);
@@ -95,7 +95,7 @@ internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
 
         Assert.That(() => late.AddUnaryMethod(method, run), Throws.InvalidOperationException);
         Assert.That(
-            () => services.Add(ShmServiceActivator.FromConstructor<object>(), (ShmServiceBinder<object> binder) =>
+            () => services.Add(static _ => new object(), (ShmServiceBinder<object> binder) =>
             {
                 binder.AddUnaryMethod(method, run);
                 binder.AddUnaryMethod(method, run);
@@ -110,7 +110,7 @@ internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
             new RigOptions
             {
                 Services = services => services.Add(
-                    ShmServiceActivator.FromFactory(_ => Create(act)),
+                    _ => Create(act),
                     binder => Assert.That(new InstanceBinder().Bind<Notebook>(binder), Is.EqualTo(Operations)),
                     options),
             });

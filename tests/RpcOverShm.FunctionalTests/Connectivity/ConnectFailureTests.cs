@@ -170,7 +170,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             ShmServer server = await rig.StartServerAsync(new Script().Build());
             string text = client.Unary(Payloads.Of("here")).Text();
             await others.Bounded();
-            await server.KillAsync().Bounded();
+            await server.StopAsync(TimeSpan.Zero).Bounded();
 
             Assert.That(text, Is.EqualTo("here"));
         }

@@ -21,7 +21,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         rig.Client.Unary(Payloads.Empty);
         ConnectivityState called = channel.State;
         Task change = channel.WaitForStateChangedAsync(ConnectivityState.Ready);
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         await change.Bounded();
         ConnectivityState lost = channel.State;
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
@@ -122,7 +122,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         await rig.ShmChannel.ConnectAsync().Bounded();
 
-        await rig.Server.ShutdownAsync().Bounded();
+        await rig.Server.StopAsync().Bounded();
         await ReachesAsync(rig.ShmChannel, ConnectivityState.Idle);
 
         Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Idle));

@@ -60,7 +60,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
 
-        Task stopping = rig.Server.ShutdownAsync();
+        Task stopping = rig.Server.StopAsync();
         await client.ReceiveAsync(FrameKind.GoAway);
         client.StartUnary(RawFrames.First); // As if the client had not read the GoAway.
         RawFrame end = await client.ReceiveAsync(FrameKind.End);
@@ -76,7 +76,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
 
-        await rig.Server.ShutdownAsync().Bounded();
+        await rig.Server.StopAsync().Bounded();
 
         Assert.That(await client.ClosedAsync(), Is.Empty);
     }

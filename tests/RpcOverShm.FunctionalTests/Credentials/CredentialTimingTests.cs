@@ -158,7 +158,7 @@ internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
         AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("does not"), options);
         Task sending = batch.SendAsync();
         Task isLost = rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Ready);
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
         // Until the client notices the loss, calls go to the dead server and fail with it.
         await isLost.Bounded();

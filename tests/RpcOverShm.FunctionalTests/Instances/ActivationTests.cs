@@ -14,9 +14,9 @@ internal sealed class ActivationTests : InstanceFixture
         int tries = 0;
         ShmRig rig = await StartAsync(
             services => services.Add(
-                ShmServiceActivator.FromFactory(_ => Interlocked.Increment(ref tries) == 1
+                _ => Interlocked.Increment(ref tries) == 1
                     ? throw new InvalidOperationException("No database.")
-                    : new ProbeService(probe)),
+                    : new ProbeService(probe),
                 new ShmServiceOptions { Lifetime = lifetime }),
             new RigOptions { HasDetailedErrors = isDetailed });
         rig.Log.Expect(ActivationFailed);
@@ -35,8 +35,7 @@ internal sealed class ActivationTests : InstanceFixture
     [Test]
     public async Task Activator_ThatReturnsNull_EndsTheCallInternal()
     {
-        ShmRig rig = await StartAsync(services => services.Add(
-            ShmServiceActivator.FromFactory<ProbeService>(_ => null!)));
+        ShmRig rig = await StartAsync(services => services.Add<ProbeService>(static _ => null!));
         rig.Log.Expect(ActivationFailed);
 
         RpcException failure = await FailureOf(To(rig.Channel).EchoAsync(Payloads.Empty));
@@ -57,16 +56,59 @@ internal sealed class ActivationTests : InstanceFixture
     }
 
     [Test]
-    public async Task Add_AService_ThatIsBoundByAFunction_RunsIt()
+    public async Task Release_OfTheFunction_RunsOnceInPlaceOfTheDisposal(
+        [Values] ShmServiceLifetime lifetime, [Values] bool isFailing)
     {
-        Method<Payload, Payload> method = Script.Define(MethodType.Unary, "Unary", "own.Service");
-        ShmRig rig = await StartAsync(services => services.Add(
-            ShmServiceActivator.FromConstructor<OwnService>(),
-            (binder, _) => binder.AddMethod(method, (UnaryServerMethod<Payload, Payload>)null!)));
+        var probe = new Probe();
+        int released = 0;
+        ShmRig rig = await StartAsync(
+            services => services.Add(
+                context =>
+                {
+                    context.Release = async () =>
+                    {
+                        await Task.Yield();
+                        Interlocked.Increment(ref released);
+                        if (isFailing)
+                        {
+                            throw new InvalidOperationException("It is stuck.");
+                        }
+                    };
+                    return new ProbeService(probe);
+                },
+                new ShmServiceOptions { Lifetime = lifetime }));
+        rig.Log.Expect(ReleaseFailed);
 
-        AsyncUnaryCall<Payload> call = rig.Invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
+        Assert.That(To(rig.Channel).Echo(Payloads.Empty).Text(), Is.EqualTo("1"));
+        Assert.That(Volatile.Read(ref released), Is.EqualTo(lifetime == ShmServiceLifetime.PerCall ? 1 : 0));
+        await rig.ShutDownServerAsync().Bounded();
 
-        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("own"));
+        Assert.That((Volatile.Read(ref released), probe.Created, probe.Disposed), Is.EqualTo((1, 1, 0)));
+        Assert.That(rig.Log.Entries.Count(entry => entry.Id == ReleaseFailed), Is.EqualTo(isFailing ? 1 : 0));
+    }
+
+    [Test]
+    public async Task Release_OfAFunctionThatFails_RunsOnce([Values] ShmServiceLifetime lifetime, [Values] bool isNull)
+    {
+        var released = new TaskCompletionSource();
+        ShmRig rig = await StartAsync(
+            services => services.Add<ProbeService>(
+                context =>
+                {
+                    context.Release = () =>
+                    {
+                        released.SetResult();
+                        return ValueTask.CompletedTask;
+                    };
+                    return isNull ? null! : throw new InvalidOperationException("No database.");
+                },
+                new ShmServiceOptions { Lifetime = lifetime }));
+        rig.Log.Expect(ActivationFailed);
+
+        RpcException failure = await FailureOf(To(rig.Channel).EchoAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        await released.Task.Bounded();
     }
 
     [Test]
@@ -81,22 +123,22 @@ internal sealed class ActivationTests : InstanceFixture
         var probe = new Probe();
 
         Assert.That(
-            () => services.Add(probe.Activator, new ShmServiceOptions { MaxConcurrentCallsPerInstance = 1 }),
+            () => services.Add(probe.Create, new ShmServiceOptions { MaxConcurrentCallsPerInstance = 1 }),
             Throws.ArgumentException.With.Message.Contains("PerInstance is 1 but Lifetime is PerCall"));
         Assert.That(
             () => services.Add(
-                probe.Activator,
+                probe.Create,
                 new ShmServiceOptions { Lifetime = ShmServiceLifetime.Singleton, MaxConcurrentCallsPerInstance = 0 }),
             Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxConcurrentCallsPerInstance"));
         Assert.That(
-            () => services.Add(probe.Activator, new ShmServiceOptions { MaxQueuedCallsPerInstance = -1 }),
+            () => services.Add(probe.Create, new ShmServiceOptions { MaxQueuedCallsPerInstance = -1 }),
             Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxQueuedCallsPerInstance"));
         Assert.That(
-            () => services.Add(probe.Activator, new ShmServiceOptions { Lifetime = (ShmServiceLifetime)9 }),
+            () => services.Add(probe.Create, new ShmServiceOptions { Lifetime = (ShmServiceLifetime)9 }),
             Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("Lifetime"));
         Assert.That(
             () => new ShmChannelOptions().CallbackServices.Add(
-                probe.Activator, new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession }),
+                probe.Create, new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession }),
             Throws.ArgumentException.With.Message.Contains("PerSession is only for the services of a server"));
         Assert.That(services, Is.Empty);
     }
@@ -107,24 +149,7 @@ internal sealed class ActivationTests : InstanceFixture
         var services = new ShmServer("shm://x").Services;
 
         Assert.That(
-            () => services.Add(ShmServiceActivator.FromConstructor<OwnService>()),
+            () => services.Add(static _ => new Script()),
             Throws.ArgumentException.With.Message.Contains("does not derive from a class that Grpc.Tools"));
-        Assert.That(
-            () => services.Add(
-                ShmServiceActivator.FromConstructor<OwnService>(),
-                static (binder, _) => binder.AddMethod(
-                    Script.DuplexMethod, (DuplexStreamingServerMethod<Payload, Payload>)null!)),
-            Throws.ArgumentException.With.Message.Contains("no public method for /rpcovershm.testing.Script/Duplex"));
-        Assert.That(
-            () => services.Add(ShmServiceActivator.FromConstructor<OwnService>(), static (_, _) => { }),
-            Throws.ArgumentException.With.Message.Contains("adds no method"));
-    }
-
-    private sealed class OwnService
-    {
-        private readonly string _text = "own";
-
-        public Task<Payload> Unary(Payload request, ServerCallContext context) => Task.FromResult(
-            context.CancellationToken.IsCancellationRequested ? request : Payloads.Of(_text));
     }
 }

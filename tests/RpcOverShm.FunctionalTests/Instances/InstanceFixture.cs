@@ -4,7 +4,7 @@ namespace RpcOverShm.FunctionalTests.Instances;
 internal abstract class InstanceFixture() : RigFixture(RigKind.Shm)
 {
     protected Task<ShmRig> StartAsync(Probe probe, ShmServiceOptions? options, RigOptions? rig = null) =>
-        StartAsync(services => services.Add(probe.Activator, options), rig);
+        StartAsync(services => services.Add(probe.Create, options), rig);
 
     protected Task<ShmRig> StartAsync(Action<ShmServiceCollection> add, RigOptions? rig = null) => StartShmAsync(
         (rig ?? new RigOptions()) with { Services = add }, new Script().Build());

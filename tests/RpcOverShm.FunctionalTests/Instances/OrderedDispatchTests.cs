@@ -33,7 +33,7 @@ internal sealed class OrderedDispatchTests : InstanceFixture
         Starts starts = new();
         var interceptor = new YieldingInterceptor();
         ShmRig rig = await StartAsync(services => services.Add(
-            starts.Probe.Activator,
+            starts.Probe.Create,
             new ShmServiceOptions
             {
                 Lifetime = ShmServiceLifetime.PerSession,

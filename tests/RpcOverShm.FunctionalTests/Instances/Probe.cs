@@ -20,7 +20,7 @@ internal sealed class Probe
 
     public Func<Task> OnDispose { get; set; } = static () => Task.CompletedTask;
 
-    public ShmServiceActivator<ProbeService> Activator => ShmServiceActivator.FromFactory(_ => new ProbeService(this));
+    public Func<ShmActivationContext, ProbeService> Create => _ => new ProbeService(this);
 
     public int CountCreated() => Interlocked.Increment(ref _created);
 

@@ -10,8 +10,8 @@ internal sealed class RegistrationNullTests
         ShmServiceCollection services = new ShmServer("shm://x").Services;
         ShmServiceCollection callbacks = new ShmChannelOptions().CallbackServices;
         ServerServiceDefinition definition = new Script().Build();
-        ShmServiceActivator<ProbeService> activator = new Probe().Activator;
-        ShmServiceActivator<ProbeService> none = null!;
+        Func<ShmActivationContext, ProbeService> create = new Probe().Create;
+        Func<ShmActivationContext, ProbeService> none = null!;
         Method<Payload, Payload> noMethod = null!;
         return
         [
@@ -19,14 +19,11 @@ internal sealed class RegistrationNullTests
             Case("service", () => callbacks.Add((ServerServiceDefinition)null!)),
             Case("interceptors", () => services.Add(definition, null!)),
             Case("interceptors", () => services.Add(definition, (Interceptor)null!)),
-            Case("activator", () => services.Add(none)),
-            Case("interceptors", () => services.Add(activator, new ShmServiceOptions(), null!)),
-            Case("interceptors", () => services.Add(activator, new ShmServiceOptions(), (Interceptor)null!)),
-            Case("activator", () => services.Add(none, ConformanceContract.BindService)),
-            Case("bind", () => services.Add(activator, (Action<ServiceBinderBase, ProbeService?>)null!)),
-            Case("activator", () => services.Add(none, (ShmServiceBinder<ProbeService> _) => { })),
-            Case("bind", () => services.Add(activator, (Action<ShmServiceBinder<ProbeService>>)null!)),
-            Case("create", () => ShmServiceActivator.FromFactory<ProbeService>(null!)),
+            Case("create", () => services.Add(none)),
+            Case("interceptors", () => services.Add(create, new ShmServiceOptions(), null!)),
+            Case("interceptors", () => services.Add(create, new ShmServiceOptions(), (Interceptor)null!)),
+            Case("create", () => services.Add(none, (ShmServiceBinder<ProbeService> _) => { })),
+            Case("bind", () => services.Add(create, (Action<ShmServiceBinder<ProbeService>>)null!)),
             Case("method", () => services.AddMethod(noMethod, new Script().Unary)),
             Case("method", () => services.AddMethod(noMethod, new Script().ClientStream)),
             Case("method", () => services.AddMethod(noMethod, new Script().ServerStream)),

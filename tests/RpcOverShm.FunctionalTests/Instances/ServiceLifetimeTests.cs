@@ -139,11 +139,11 @@ internal sealed class ServiceLifetimeTests : InstanceFixture
     {
         var seen = new TaskCompletionSource<ShmActivationContext>();
         ShmRig rig = await StartAsync(services => services.Add(
-            ShmServiceActivator.FromFactory(context =>
+            context =>
             {
                 seen.SetResult(context);
                 return new ProbeService(new Probe());
-            }),
+            },
             new ShmServiceOptions { Lifetime = lifetime }));
 
         To(rig.Channel).Echo(Payloads.Empty);
@@ -166,7 +166,7 @@ internal sealed class ServiceLifetimeTests : InstanceFixture
             },
         });
         ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.Add(
-            probe.Activator,
+            probe.Create,
             new ShmServiceOptions
             {
                 Lifetime = isSingleton ? ShmServiceLifetime.Singleton : ShmServiceLifetime.PerCall,

@@ -11,7 +11,7 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
         {
             OptionInterceptors = [AroundInterceptor.Noting("first", seen), AroundInterceptor.Noting("second", seen)],
         });
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         ShmServer server = rig.MakeServer();
         server.Services.Add(
             new Script().Build(),

@@ -89,7 +89,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(new Script());
         rig.Client.Unary(Payloads.Empty);
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         await rig.StartServerAsync(new Script().Build());
 
         WeakReference value = await UnderAValueAsync(

@@ -196,7 +196,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
         Unobserved.Collect();
         rig.Client.Unary(Payloads.Empty);
         bool wasEarly = changed.IsCompleted;
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
         await changed.Bounded();
         Assert.That(wasEarly, Is.False);
@@ -222,7 +222,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
         Payload answer = await new ScriptClient(session!.CreateCallInvoker()).UnaryAsync(Payloads.Of("x"))
             .ResponseAsync.Bounded();
         bool wasAlive = channel.IsAlive;
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
         await CollectUntilAsync(() => !channel.IsAlive);
         Assert.That(answer.Text(), Is.EqualTo("x"));

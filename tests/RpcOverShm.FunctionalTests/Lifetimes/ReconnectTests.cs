@@ -39,7 +39,7 @@ internal sealed class ReconnectTests() : RigFixture(RigKind.Shm)
 
         using AsyncUnaryCall<Payload> old = rig.Client.UnaryAsync(Payloads.Empty);
         await began.Task.Bounded();
-        Task stopping = first.ShutdownAsync();
+        Task stopping = first.StopAsync();
         await Timeouts.Eventually(() => rig.FileNames.Length == 0, "the address is free");
         await rig.StartServerAsync(Answering("second").Build());
         await CallUntilAnsweredAsync(rig.Client, "second");
@@ -113,7 +113,7 @@ internal sealed class ReconnectTests() : RigFixture(RigKind.Shm)
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         RpcException read = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
         RpcException write = await FailureOf(call.RequestStream.WriteAsync(Payloads.Empty));
 

@@ -35,7 +35,7 @@ internal sealed class ServerDisposeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(held.Script);
         using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Empty);
         await held.Began.Bounded();
-        Task stopping = rig.Server.ShutdownAsync();
+        Task stopping = rig.Server.StopAsync();
 
         await Timeouts.OnThread(rig.Server.Dispose).Bounded();
 
@@ -101,7 +101,7 @@ internal sealed class ServerDisposeTests() : RigFixture(RigKind.Shm)
         Task done = handler switch
         {
             "ended" => rig.ShmChannel.ShutdownAsync(),
-            "stopping" => server.ShutdownAsync(),
+            "stopping" => server.StopAsync(),
             _ => Task.CompletedTask,
         };
 

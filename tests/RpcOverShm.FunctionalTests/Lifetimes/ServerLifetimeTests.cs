@@ -125,8 +125,8 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         ShmServer server = rig.MakeServer();
 
         await server.StopAsync(TimeSpan.Zero).Bounded();
-        await server.ShutdownAsync().Bounded();
-        await server.KillAsync().Bounded();
+        await server.StopAsync().Bounded();
+        await server.StopAsync(TimeSpan.Zero).Bounded();
         await server.DisposeAsync();
     }
 
@@ -136,6 +136,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
 
         Assert.That(() => rig.Server.StopAsync(TimeSpan.FromSeconds(-5)), Throws.TypeOf<ArgumentOutOfRangeException>());
+        Assert.That(rig.Server.Stopping.IsCancellationRequested, Is.False);
     }
 
     [Test]
@@ -209,32 +210,58 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
             Is.All.EqualTo(new Status(StatusCode.Unavailable, "The server is shutting down.")));
     }
 
-    [Test]
-    public async Task Kill_HurriesAStopThatIsUnderWay()
+    // In milliseconds; -1 means no limit. The shorter one counts, also if it is that of the first call.
+    [TestCase(-1, 0)]
+    [TestCase(-1, 50)]
+    [TestCase(600_000, 0)]
+    [TestCase(600_000, 50)]
+    [TestCase(50, -1)]
+    [TestCase(50, 600_000)]
+    public async Task Stop_ThatIsUnderWay_EndsWithTheShortestGrace(int first, int later)
     {
         ShmRig rig = await StartShmAsync(_held.Script);
 
         using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
         await _held.Began.Bounded();
-        Task stopping = rig.Server.ShutdownAsync();
-        Assert.That(stopping.IsCompleted, Is.False);
-        await rig.Server.KillAsync().Bounded();
+        Task stopping = rig.Server.StopAsync(TimeSpan.FromMilliseconds(first));
+        await rig.Server.StopAsync(later < 0 ? null : TimeSpan.FromMilliseconds(later)).Bounded();
         await stopping.Bounded();
 
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
 
     [Test]
-    public async Task Stop_ByItsToken_IsHurried()
+    public async Task Stop_WhileACallRuns_WaitsForItWithoutALimit()
     {
         ShmRig rig = await StartShmAsync(_held.Script);
-        using var cancellation = new CancellationTokenSource();
 
         using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
         await _held.Began.Bounded();
-        Task stopping = rig.Server.StopAsync(Timeout.InfiniteTimeSpan, cancellation.Token);
-        await cancellation.CancelAsync();
+        Task stopping = rig.Server.StopAsync();
+        await Timeouts.Eventually(() => rig.Served.Single().IsRefusing, "its clients' connections refuse calls");
+        Assert.That((stopping.IsCompleted, _held.Cancelled.IsCompleted), Is.EqualTo((false, false)));
+        _held.Release();
+
+        Assert.That((await running.ResponseAsync.Bounded()).Text(), Is.EqualTo("held"));
         await stopping.Bounded();
+    }
+
+    [Test]
+    public async Task Stop_ByItsToken_IsHurriedAndDoesNotFail([Values("first", "later", "before")] string when)
+    {
+        ShmRig rig = await StartShmAsync(_held.Script);
+        using var cancellation = new CancellationTokenSource();
+        if (when == "before")
+        {
+            await cancellation.CancelAsync();
+        }
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
+        await _held.Began.Bounded();
+        Task first = when == "later" ? rig.Server.StopAsync() : Task.CompletedTask;
+        Task stopping = rig.Server.StopAsync(null, cancellation.Token);
+        await cancellation.CancelAsync();
+        await Task.WhenAll(first, stopping).Bounded();
 
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
@@ -257,7 +284,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 
         using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Empty);
         await began.Task.Bounded();
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
         mayEnd.SetResult();

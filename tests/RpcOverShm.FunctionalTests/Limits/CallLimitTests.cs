@@ -182,7 +182,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         AsyncDuplexStreamingCall<Payload, Payload> stream = rig.Client.Duplex();
         await WaitForAsync(rig, waiting: 2);
 
-        Task stopping = rig.Server.ShutdownAsync();
+        Task stopping = rig.Server.StopAsync();
         RpcException[] failures =
             [await FailureOf(waiting), await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None))];
         Release("a");

@@ -61,7 +61,7 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         Task<Payload> outer = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         await hasBegun.Task.Bounded();
 
-        Task stopping = first.ShutdownAsync();
+        Task stopping = first.StopAsync();
         await Timeouts.Eventually(() => rig.FileNames.Length == 0, "The address is free.");
         var next = new Script { ClientStream = (_, _) => Task.FromResult(Payloads.Of("of the next")) };
         await rig.StartServerAsync(next.Build());

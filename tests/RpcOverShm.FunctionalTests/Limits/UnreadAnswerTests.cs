@@ -184,7 +184,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             RingCapacity = 64 << 10,
             Scheduling = ShmSchedulingMode.ThreadPool,
             Services = services => services.Add(
-                probe.Activator, new ShmServiceOptions { EnableOrderedDispatch = isOrdered }),
+                probe.Create, new ShmServiceOptions { EnableOrderedDispatch = isOrdered }),
         };
         ShmRig rig = await StartShmAsync(new Script(), options);
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);

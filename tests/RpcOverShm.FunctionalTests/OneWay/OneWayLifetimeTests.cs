@@ -111,7 +111,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
             await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
         }
 
-        Task stopping = rig.Server.ShutdownAsync();
+        Task stopping = rig.Server.StopAsync();
         bool isWaiting = !stopping.IsCompleted;
         Release();
         await stopping.Bounded();
@@ -158,7 +158,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
             .UnaryAsync(Payloads.Of("next"), new CallOptions().WithWaitForReady()).ResponseAsync;
         await Timeouts.Eventually(() => Begun.Length == sent);
 
-        Task stopping = rig.Server.KillAsync();
+        Task stopping = rig.Server.StopAsync(TimeSpan.Zero);
         await FailureOrSuccessAsync(waiting);
         Release();
         await stopping.Bounded();

@@ -50,7 +50,7 @@ internal abstract class RigFixture(RigKind kind)
     protected async Task<ShmRig> StartWithoutServerAsync(RigOptions? options = null)
     {
         ShmRig rig = await StartShmAsync(new Script(), options);
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         return rig;
     }
 

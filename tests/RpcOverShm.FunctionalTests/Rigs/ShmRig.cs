@@ -131,9 +131,9 @@ internal sealed class ShmRig : CallRig
         }
     }
 
-    public override Task KillServerAsync() => Task.WhenAll(_servers.Select(server => server.KillAsync()));
+    public override Task KillServerAsync() => Task.WhenAll(_servers.Select(server => server.StopAsync(TimeSpan.Zero)));
 
-    public override Task ShutDownServerAsync() => Server.ShutdownAsync();
+    public override Task ShutDownServerAsync() => Server.StopAsync();
 
     public override async ValueTask DisposeAsync()
     {

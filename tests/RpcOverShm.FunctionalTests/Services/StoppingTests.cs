@@ -23,7 +23,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         Assert.That(await watch.ResponseStream.MoveNext(CancellationToken.None).Bounded());
         await unread.ResponseHeadersAsync.Bounded();
         // Waits for running calls without a timeout.
-        await server.ShutdownAsync().Bounded();
+        await server.StopAsync().Bounded();
 
         Assert.That(await watch.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
         Assert.That(watch.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
@@ -33,7 +33,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
 
     [Test]
     public async Task Stopping_InEveryWayToStop_IsRequestedAtOnce(
-        [Values("stop", "shutdown", "kill", "dispose")] string way, [Values] bool isStarted)
+        [Values("grace", "no limit", "kill", "dispose")] string way, [Values] bool isStarted)
     {
         ShmRig rig = await StartShmAsync(new Script());
         ShmServer server = isStarted ? rig.Server : rig.MakeServer();
@@ -42,9 +42,9 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
 
         Task stop = way switch
         {
-            "stop" => server.StopAsync(TimeSpan.FromMinutes(1)),
-            "shutdown" => server.ShutdownAsync(),
-            "kill" => server.KillAsync(),
+            "grace" => server.StopAsync(TimeSpan.FromMinutes(1)),
+            "no limit" => server.StopAsync(),
+            "kill" => server.StopAsync(TimeSpan.Zero),
             _ => server.DisposeAsync().AsTask(),
         };
         bool isRequested = stopping.IsCancellationRequested;
@@ -76,7 +76,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Of("last")).ResponseAsync;
         await began.Task.Bounded();
 
-        await server.ShutdownAsync().Bounded();
+        await server.StopAsync().Bounded();
 
         Assert.That((await call.Bounded()).Text(), Is.EqualTo("last"));
         Assert.That(isCallCancelled, Is.False);
@@ -94,7 +94,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
             ended.SetResult();
         });
 
-        await rig.Server.ShutdownAsync().Bounded();
+        await rig.Server.StopAsync().Bounded();
 
         Assert.That(ended.Task.IsCompleted, Is.False);
         Assert.That(rig.FileNames, Is.Empty);
@@ -111,7 +111,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         rig.Server.Stopping.Register(other.SetResult);
         rig.Server.Stopping.Register(() => throw new FormatException("of a callback"));
 
-        await rig.Server.ShutdownAsync().Bounded();
+        await rig.Server.StopAsync().Bounded();
 
         await other.Task.Bounded();
         LogEntry entry = await rig.Log.WaitForAsync(CallbackThrew);

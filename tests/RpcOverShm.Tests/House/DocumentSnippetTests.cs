@@ -22,6 +22,7 @@ public class DocumentSnippetTests
     [TestCase("docs/migrating-from-wcf.md", 25)]
     [TestCase("docs/troubleshooting.md", 1)]
     [TestCase("docs/two-doors.md", 3)]
+    [TestCase("docs/unit-tests.md", 3)]
     public void Page_ForUsers_QuotesItsCode(string page, int fewest) =>
         Assert.That(Snippets.Count(Repository.Read(page)), Is.GreaterThanOrEqualTo(fewest));
 

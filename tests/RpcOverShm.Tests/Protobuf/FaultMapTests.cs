@@ -2,6 +2,7 @@ using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
 using Grpc.Core;
 using RpcOverShm.Protobuf;
+using RpcOverShm.Tests.Servers;
 using Status = Grpc.Core.Status;
 
 namespace RpcOverShm.Tests.Protobuf;
@@ -32,7 +33,7 @@ public class FaultMapTests
     {
         var thrown = new KeyNotFoundException("which");
 
-        var failure = (RpcException)s_everything.ToFailure(thrown, new CallOf())!;
+        var failure = (RpcException)s_everything.ToFailure(thrown, new TestCallContext())!;
 
         Assert.That(failure.InnerException, Is.SameAs(thrown));
         Assert.That(failure.GetRpcStatus()!.Code, Is.EqualTo((int)StatusCode.Internal));
@@ -42,7 +43,7 @@ public class FaultMapTests
     [Test]
     public void Exception_WhoseTextCannotBeMade_IsSentAllTheSame()
     {
-        var failure = (RpcException)s_everything.ToFailure(new Unspeakable(), new CallOf())!;
+        var failure = (RpcException)s_everything.ToFailure(new Unspeakable(), new TestCallContext())!;
 
         Assert.That(failure.GetRpcStatus()!.GetDetail<ErrorInfo>()!.Reason, Is.EqualTo("message"));
     }
@@ -55,14 +56,14 @@ public class FaultMapTests
             .Add<RpcException, ErrorInfo>(StatusCode.DataLoss, _ => new ErrorInfo())
             .Build();
 
-        Assert.That(s_everything.ToFailure(chosen, new CallOf()), Is.Null);
+        Assert.That(s_everything.ToFailure(chosen, new TestCallContext()), Is.Null);
         Assert.That(CodeOf(own, chosen), Is.EqualTo(StatusCode.DataLoss));
     }
 
     [Test]
     public void EndOfACallThatWasCancelled_IsCoveredOnlyByAnEntryOfItsOwn()
     {
-        var cancelled = new CallOf(isCancelled: true);
+        var cancelled = new TestCallContext(isCancelled: true);
         ShmFaults own = new ShmFaultsBuilder()
             .Add<OperationCanceledException, ErrorInfo>(StatusCode.Aborted, _ => new ErrorInfo())
             .Build();
@@ -83,7 +84,7 @@ public class FaultMapTests
         Assert.That(
             CodeOf(none, new ShmFaultException<ErrorInfo>(StatusCode.Aborted, new ErrorInfo())),
             Is.EqualTo(StatusCode.Aborted));
-        Assert.That(none.ToFailure(new InvalidOperationException(), new CallOf()), Is.Null);
+        Assert.That(none.ToFailure(new InvalidOperationException(), new TestCallContext()), Is.Null);
     }
 
     [Test]
@@ -95,7 +96,7 @@ public class FaultMapTests
             .Build();
         var thrown = new KeyNotFoundException();
 
-        Exception failure = faults.ToFailure(thrown, new CallOf())!;
+        Exception failure = faults.ToFailure(thrown, new TestCallContext())!;
 
         Assert.That(failure, Is.TypeOf<InvalidOperationException>(), "So the client gets Unknown.");
         Assert.That(((AggregateException)failure.InnerException!).InnerExceptions, Has.Member(thrown));
@@ -191,7 +192,7 @@ public class FaultMapTests
     }
 
     private static StatusCode CodeOf(ShmFaults faults, Exception exception) =>
-        ((RpcException)faults.ToFailure(exception, new CallOf())!).StatusCode;
+        ((RpcException)faults.ToFailure(exception, new TestCallContext())!).StatusCode;
 
     private static RpcException Failure(StatusCode code)
     {
@@ -216,32 +217,4 @@ public class FaultMapTests
 
     [ShmFault(StatusCode.Aborted, typeof(object))]
     private sealed class NoMessage : Exception;
-
-    private sealed class CallOf(bool isCancelled = false) : ServerCallContext
-    {
-        protected override string MethodCore => "";
-
-        protected override string HostCore => "";
-
-        protected override string PeerCore => "";
-
-        protected override DateTime DeadlineCore => DateTime.MaxValue;
-
-        protected override Metadata RequestHeadersCore => [];
-
-        protected override CancellationToken CancellationTokenCore => new(isCancelled);
-
-        protected override Metadata ResponseTrailersCore => [];
-
-        protected override Status StatusCore { get; set; }
-
-        protected override WriteOptions? WriteOptionsCore { get; set; }
-
-        protected override AuthContext AuthContextCore => new(null, []);
-
-        protected override ContextPropagationToken CreatePropagationTokenCore(ContextPropagationOptions? options) =>
-            throw new NotSupportedException();
-
-        protected override Task WriteResponseHeadersAsyncCore(Metadata responseHeaders) => Task.CompletedTask;
-    }
 }

@@ -26,6 +26,19 @@ public class SystemAccountsTests
         }
     }
 
+    [Test]
+    public void NameOfUser_OfEveryUserOfTheFile_IsTheFirstNameOfItsNumber()
+    {
+        foreach (string[] user in Entries("/etc/passwd").DistinctBy(user => user[2]))
+        {
+            Assert.That(SystemAccounts.NameOfUser(uint.Parse(user[2])), Is.EqualTo(user[0]), user[2]);
+        }
+    }
+
+    [Test]
+    public void NameOfUser_WithoutAnEntry_IsNull() =>
+        Assert.That(SystemAccounts.NameOfUser(4_000_000_001), Is.Null);
+
     [TestCase("0", 0u)]
     [TestCase("4294967294", 4294967294u)]
     [TestCase("31337", 31337u, Description = "A number needs no entry.")]

@@ -34,12 +34,18 @@ public class ServiceBindingTests
     }
 
     [Test]
+    public void Find_OfAMethodThatIsNotThere_IsRefused() => Assert.That(
+        () => ActivatedService<Derived>.Find<Func<Derived, Payload, ServerCallContext, Task<Payload>>>(
+            "Lost", "/test/Lost", typeof(Payload), typeof(ServerCallContext)),
+        Throws.ArgumentException.With.Message.Contains("no public method for /test/Lost"));
+
+    [Test]
     public void Generated_OfAnotherClass_IsRefused() => Assert.That(
         () => ServiceBinding.Generated<string>(), Throws.ArgumentException.With.Message.Contains("System.String"));
 
     private static ServiceActivation<T> Activation<T>()
         where T : class, new() => new(
-            new InstanceSettings(InstanceLifetime.Call, null, 0), (_, _) => (new T(), null), (_, _) => default);
+            new InstanceSettings(InstanceLifetime.Call, null, 0), (_, _) => new Activation<T>(new T(), Release: null));
 
     private class Middle : Conformance.ConformanceBase
     {
