@@ -90,10 +90,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 
         _direct = new ShmCallInvoker(_connections, _settings);
         CallInvoker invoker = RetryChecks.Settings(options) is { } retries
-            ? new ObservableCallInvoker(
-                new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken }),
-                address.Text)
-            : new ObservableShmInvoker(_connections, _settings);
+            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
+            : _direct;
         _invoker = InspectedCalls.Around(invoker, _settings);
     }
 
@@ -230,8 +228,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ThrowIfShutDown();
         var batch = new CallBatch();
-        var invoker = new ObservableCallInvoker(new BatchCallInvoker(_direct, batch), Target);
-        return new ShmCallBatch(batch, InspectedCalls.Around(invoker, _settings));
+        return new ShmCallBatch(batch, InspectedCalls.Around(new BatchCallInvoker(_direct, batch), _settings));
     }
 
     /// <summary>

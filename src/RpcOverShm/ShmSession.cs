@@ -137,8 +137,7 @@ public sealed class ShmSession
 
     private CallInvoker Invoker(ClientSettings settings)
     {
-        CallInvoker invoker = InspectedCalls.Around(
-            new ObservableShmInvoker(_connections, settings), settings);
+        CallInvoker invoker = InspectedCalls.Around(new ShmCallInvoker(_connections, settings), settings);
         return _letsGo ? new LettingGoInvoker(invoker) : invoker;
     }
 

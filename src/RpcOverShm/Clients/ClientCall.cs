@@ -23,6 +23,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
+    private CallObservation? _observation;
     private Connection? _connection;
     private volatile bool _isAnswered;
     private bool _isStartedAhead;
@@ -92,6 +93,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     /// <summary>Whether the answer has begun, even with an End alone.</summary>
     protected bool HasHeaders => _headers.HasCome;
+
+    /// <summary>Whether somebody listens for the call's span or duration.</summary>
+    protected bool IsObserved => _observation is not null;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
     protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
@@ -178,12 +182,36 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         return !IsFinished;
     }
 
+    /// <summary>Lets an observation, if any, end with the call, which may have ended already.</summary>
+    public void Observe(CallObservation? observation)
+    {
+        // A full fence (StoreLoad): a thread that ends the call stores the outcome and then looks for an observation.
+        Interlocked.Exchange(ref _observation, observation);
+        EndObservation();
+    }
+
+    /// <summary>
+    /// Ends the observation if the call has ended. Its listeners are user code, so only user threads and pending user
+    /// code call this, before the user learns of the end.
+    /// </summary>
+    public void EndObservation()
+    {
+        if (_observation is { } observation && Volatile.Read(ref _outcome) is { Status: var status })
+        {
+            observation.End(status.StatusCode, status.Detail);
+        }
+    }
+
     /// <summary>Cancels the call if it has not ended. Called by its user.</summary>
     public void Dispose()
     {
         _isDisposed = true;
         Finish(CallOutcome.Disposed, isCancel: true);
+        EndObservation();
     }
+
+    /// <summary>Cancels a blocking call: its thread waits no longer, above all because it was interrupted.</summary>
+    public void GiveUpBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) => Finish(

@@ -87,8 +87,38 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         _ = Start(call, from.Target, (TRequest)from.Request);
     }
 
+    /// <summary>Makes a blocking call that somebody observes.</summary>
+    public TResponse RunObserved(string? host, in CallOptions options, TRequest request) =>
+        Observe(options, (observed, observation) =>
+        {
+            TResponse response = Run(host, observed, request);
+            observation?.End(StatusCode.OK);
+            return response;
+        });
+
+    /// <summary>Makes a blocking call.</summary>
+    public TResponse Run(string? host, in CallOptions options, TRequest request)
+    {
+        var target = RequestHeadInputs.Of(FullName, host, options);
+        var call = SingleResponseCall<TResponse>.ForThisThread(this);
+        if (call.TryArm(options, Timeout))
+        {
+            try
+            {
+                Run(call, target, request);
+            }
+            catch
+            {
+                call.GiveUpBlocking();
+                throw;
+            }
+        }
+
+        return call.TakeResponse();
+    }
+
     /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
-    public void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
+    private void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
     {
         do
         {
@@ -170,6 +200,10 @@ internal abstract class AnsweredMethod<TResponse>(
 
     /// <summary>The time limit of the method's calls by the channel's options; null for none.</summary>
     public CallTimeout? Timeout => timeout;
+
+    /// <summary>Makes a call, observed if somebody listens; see <see cref="CallObservation.OfClient"/>.</summary>
+    public TCall Observe<TCall>(in CallOptions options, Func<CallOptions, CallObservation?, TCall> start) =>
+        CallObservation.OfClient(name, settings.Authority, options, start);
 
     /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);

@@ -14,7 +14,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
+        ClientMethod<TRequest, TResponse> bound = invoker.Bind(method, isObservable: false);
         var call = new OneWayCall<TResponse>(bound, waiter: null);
         invoker.StartOneWay(call, bound, host, WithContext(options), request);
         return CallPresentation.Unary(call, call.ResponseAsync);

@@ -1,12 +1,17 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
-internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
+/// <summary>
+/// Starts calls of every shape on one channel. While somebody listens, calls are observed from here to their end; a
+/// listener that comes later misses the calls that have begun. Wiring only: the call classes hold the logic.
+/// </summary>
+internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly OneWayStarter _oneWay = new(new CallStarter(connections, settings), settings);
@@ -23,22 +28,9 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var target = RequestHeadInputs.Of(bound.FullName, host, options);
-        var call = SingleResponseCall<TResponse>.ForThisThread(bound);
-        if (call.TryArm(options, bound.Timeout))
-        {
-            try
-            {
-                bound.Run(call, target, request);
-            }
-            catch
-            {
-                GiveUpBlocking(call);
-                throw;
-            }
-        }
-
-        return call.TakeResponse();
+        return Telemetry.IsClientWatched
+            ? bound.RunObserved(host, options, request)
+            : bound.Run(host, options, request);
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
@@ -78,28 +70,37 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
     /// <summary>Whether a call with these options asks credentials for metadata first.</summary>
     public bool NeedsCredentials(in CallOptions options) => _credentials.AreNeeded(options);
 
-    /// <summary>Returns the method as this channel calls it.</summary>
+    /// <summary>Returns the method as this channel calls it. A failure is that of an observed call.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
+    public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, bool isObservable = true)
         where TRequest : class
         where TResponse : class
     {
-        connections.ThrowIfShutDown();
-        if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
+        try
         {
-            return last;
-        }
+            connections.ThrowIfShutDown();
+            if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
+            {
+                return last;
+            }
 
-        object bound = _methods.TryGetValue(method, out object? known)
-            ? known
-            : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
-        Volatile.Write(ref _lastMethod, bound);
-        return (ClientMethod<TRequest, TResponse>)bound;
+            object bound = _methods.TryGetValue(method, out object? known)
+                ? known
+                : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
+            Volatile.Write(ref _lastMethod, bound);
+            return (ClientMethod<TRequest, TResponse>)bound;
+        }
+        catch (Exception failure) when (isObservable && Telemetry.IsClientWatched)
+        {
+            CallObservation.OfFailure(method.FullName, settings.Authority, failure);
+            throw;
+        }
     }
 
     /// <summary>
     /// Starts an awaited call with one request; if the channel was shut down, the call fails. A deferred call may be
-    /// published with later calls.
+    /// published with later calls. An attempt of a retried call is not observable: that call is.
     /// </summary>
     /// <returns>
     /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
@@ -111,10 +112,16 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         string? host,
         in CallOptions options,
         TRequest request,
-        bool isDeferred = false)
+        bool isDeferred = false,
+        bool isObservable = true)
         where TRequest : class
         where TResponse : class
     {
+        if (isObservable && Telemetry.IsClientWatched)
+        {
+            return StartObserved(call, method, host, options, request, isDeferred);
+        }
+
         bool needsCredentials = _credentials.AreNeeded(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         if (call.TryArm(options, method.Timeout, needsCredentials))
@@ -132,10 +139,19 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
 
     /// <summary>Starts a call with a stream of requests; if the channel was shut down, the call fails.</summary>
     public RequestStreamWriter<TRequest> StartStream<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        bool isObservable = true)
         where TRequest : class
         where TResponse : class
     {
+        if (isObservable && Telemetry.IsClientWatched)
+        {
+            return StartStreamObserved(call, method, host, options);
+        }
+
         bool needsCredentials = _credentials.AreNeeded(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
@@ -178,7 +194,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        ClientMethod<TRequest, TResponse> bound = Bind(method, isObservable: false);
         var target = RequestHeadInputs.Of(bound.FullName, host, options);
         var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
         if (call.TryArm(options, bound.Timeout))
@@ -189,7 +205,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
             }
             catch
             {
-                GiveUpBlocking(call);
+                call.GiveUpBlocking();
                 throw;
             }
         }
@@ -197,8 +213,29 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         return call.TakeResponse();
     }
 
-    // Its thread waits for it no longer, above all because it was interrupted.
-    private static void GiveUpBlocking(ClientCall call) => call.Cancel(CancellationToken.None);
+    // Separate methods, as those below: they contain a lambda.
+    private Task StartObserved<TRequest, TResponse>(
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        TRequest request,
+        bool isDeferred)
+        where TRequest : class
+        where TResponse : class => method.Observe(options, (observed, observation) =>
+        {
+            call.Observe(observation);
+            return Start(call, method, host, observed, request, isDeferred, isObservable: false);
+        });
+
+    private RequestStreamWriter<TRequest> StartStreamObserved<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        where TRequest : class
+        where TResponse : class => method.Observe(options, (observed, observation) =>
+        {
+            call.Observe(observation);
+            return StartStream(call, method, host, observed, isObservable: false);
+        });
 
     // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
     // also burden calls without credentials.

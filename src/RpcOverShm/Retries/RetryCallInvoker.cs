@@ -77,33 +77,34 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         bool isStream,
         ClientMethod<TRequest, TResponse> method,
         string? host,
-        CallOptions options,
+        in CallOptions options,
         TRequest request)
         where TRequest : class
-        where TResponse : class
-    {
-        var requests = new RetryBuffer(retries.Budget);
-        SerializedMessage? message = null;
-        CallOutcome? failure = null;
-        try
+        where TResponse : class => method.Observe(options, (observed, observation) =>
         {
-            message = SerializedMessage.Of(method.RequestMarshaller, request, method.Settings.MaxSendMessageBytes);
-            requests.Keep(message);
-        }
-        catch (Exception exception)
-        {
-            failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception, method.Settings.Side));
-        }
+            var requests = new RetryBuffer(retries.Budget);
+            SerializedMessage? message = null;
+            CallOutcome? failure = null;
+            try
+            {
+                message = SerializedMessage.Of(method.RequestMarshaller, request, method.Settings.MaxSendMessageBytes);
+                requests.Keep(message);
+            }
+            catch (Exception exception)
+            {
+                failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception, method.Settings.Side));
+            }
 
-        return new RetriedCall<TResponse>(
-            retries,
-            retried.Policy,
-            retried.Raw,
-            options,
-            requests,
-            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
-            failure);
-    }
+            return new RetriedCall<TResponse>(
+                retries,
+                retried.Policy,
+                retried.Raw,
+                observed,
+                requests,
+                (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
+                failure,
+                observation);
+        });
 
     private RetriedRequestWriter<TRequest, TResponse> StartStream<TRequest, TResponse>(
         RetriedMethod<TResponse> retried,
@@ -115,14 +116,15 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
-        call = new RetriedCall<TResponse>(
+        call = method.Observe(options, (observed, observation) => new RetriedCall<TResponse>(
             retries,
             retried.Policy,
             retried.Raw,
-            options,
+            observed,
             new RetryBuffer(retries.Budget),
             (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end),
-            end: null);
+            end: null,
+            observation));
         return new RetriedRequestWriter<TRequest, TResponse>(call, method) { WriteOptions = options.WriteOptions };
     }
 
@@ -146,11 +148,11 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
         else if (message is null)
         {
-            requests = invoker.StartStream(call, method, host, options);
+            requests = invoker.StartStream(call, method, host, options, isObservable: false);
         }
         else
         {
-            _ = invoker.Start(call, method, host, options, message);
+            _ = invoker.Start(call, method, host, options, message, isObservable: false);
         }
 
         return new Attempt<TResponse>(call, single?.ResponseAsync, stream?.Responses, requests);
