@@ -68,7 +68,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
-            Codec = InspectedCalls.CodecOf(OptionChecks.Codec(options.Codec), observer),
+            Codec = OptionChecks.Codec(options.Codec),
             Observer = observer,
             AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
@@ -89,10 +89,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         }
 
         _direct = new ShmCallInvoker(_connections, _settings);
-        CallInvoker invoker = RetryChecks.Settings(options) is { } retries
+        _invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
-        _invoker = InspectedCalls.Around(invoker, _settings);
     }
 
     /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>
@@ -219,7 +218,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public CallInvoker CreateOneWayInvoker()
     {
         ThrowIfShutDown();
-        return InspectedCalls.Around(new OneWayCallInvoker(_direct), _settings);
+        return new OneWayCallInvoker(_direct);
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
@@ -228,7 +227,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ThrowIfShutDown();
         var batch = new CallBatch();
-        return new ShmCallBatch(batch, InspectedCalls.Around(new BatchCallInvoker(_direct, batch), _settings));
+        return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
     }
 
     /// <summary>

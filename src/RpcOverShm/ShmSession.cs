@@ -129,15 +129,15 @@ public sealed class ShmSession
     public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
     {
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return InspectedCalls.Around(new OneWayCallInvoker(new ShmCallInvoker(_connections, settings)), settings);
+        return new OneWayCallInvoker(new ShmCallInvoker(_connections, settings));
     }
 
     private ClientSettings With(ShmCodec codec) =>
-        _settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), _settings.Observer) };
+        _settings with { Codec = OptionChecks.Codec(codec) };
 
     private CallInvoker Invoker(ClientSettings settings)
     {
-        CallInvoker invoker = InspectedCalls.Around(new ShmCallInvoker(_connections, settings), settings);
+        var invoker = new ShmCallInvoker(_connections, settings);
         return _letsGo ? new LettingGoInvoker(invoker) : invoker;
     }
 

@@ -35,6 +35,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public abstract string MethodName { get; }
 
+    /// <summary>The inspection of the messages; null if nobody sees them. Set before the call starts.</summary>
+    public CallInspection? Inspection { get; set; }
+
     /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
     public AmbientCall? Ambient { get; set; }
 
@@ -388,6 +391,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         _headers = default;
         _connection = null;
         Ambient = null;
+        Inspection = null;
         _isAnswered = false;
         ResetForReuse();
     }

@@ -1,7 +1,4 @@
-using System.Diagnostics;
 using Grpc.Core;
-using RpcOverShm.Calls;
-using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
@@ -16,7 +13,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     {
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method, isObservable: false);
         var call = new OneWayCall<TResponse>(bound, waiter: null);
-        invoker.StartOneWay(call, bound, host, WithContext(options), request);
+        invoker.StartOneWay(call, bound, host, options, request);
         return CallPresentation.Unary(call, call.ResponseAsync);
     }
 
@@ -24,7 +21,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         invoker.NeedsCredentials(options)
             ? CredentialedCalls.Block(this, method, host, options, request)
-            : invoker.RunOneWay(method, host, WithContext(options), request);
+            : invoker.RunOneWay(method, host, options, request);
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
@@ -37,9 +34,6 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options) =>
         throw NotOneWay(method);
-
-    private static CallOptions WithContext(in CallOptions options) =>
-        Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
 
     private static InvalidOperationException NotOneWay(IMethod method) => new(
         $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through the channel "

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
@@ -29,8 +30,8 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         return Telemetry.IsClientWatched
-            ? bound.RunObserved(host, options, request)
-            : bound.Run(host, options, request);
+            ? bound.RunObserved(host, options, request, bound.Inspect(options))
+            : bound.Run(host, options, request, bound.Inspect(options));
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
@@ -117,6 +118,11 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TRequest : class
         where TResponse : class
     {
+        if (settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartObserved(call, method, host, options, request, isDeferred);
@@ -147,6 +153,11 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TRequest : class
         where TResponse : class
     {
+        if (settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartStreamObserved(call, method, host, options);
@@ -160,7 +171,11 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
                 ? StartStreamWithCredentials(call, target, options.Credentials)
                 : _starter.Start(call, target, request: null);
         return new RequestStreamWriter<TRequest>(
-            call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, target.Encoding is not null)
+            call,
+            method.RequestMarshallerOf(call.Inspection, isStream: true),
+            settings.MaxSendMessageBytes,
+            started,
+            target.Encoding is not null)
         {
             WriteOptions = options.WriteOptions,
         };
@@ -176,8 +191,9 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TRequest : class
         where TResponse : class
     {
+        call.Inspection = method.Inspect(options);
         bool needsCredentials = _credentials.AreNeeded(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        var target = RequestHeadInputs.Of(method.FullName, host, WithContext(options));
         if (!call.TryArm(options, method.Timeout, needsCredentials))
         {
             return;
@@ -195,8 +211,8 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TResponse : class
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method, isObservable: false);
-        var target = RequestHeadInputs.Of(bound.FullName, host, options);
-        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
+        var target = RequestHeadInputs.Of(bound.FullName, host, WithContext(options));
+        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread) { Inspection = bound.Inspect(options) };
         if (call.TryArm(options, bound.Timeout))
         {
             try
@@ -212,6 +228,10 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
 
         return call.TakeResponse();
     }
+
+    // A one-way call has no span of its own.
+    private static CallOptions WithContext(in CallOptions options) =>
+        Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
 
     // Separate methods, as those below: they contain a lambda.
     private Task StartObserved<TRequest, TResponse>(

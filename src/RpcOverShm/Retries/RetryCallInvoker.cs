@@ -80,14 +80,20 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         in CallOptions options,
         TRequest request)
         where TRequest : class
-        where TResponse : class => method.Observe(options, (observed, observation) =>
+        where TResponse : class
+    {
+        CallInspection? inspection = method.Inspect(options);
+        return method.Observe(options, (observed, observation) =>
         {
             var requests = new RetryBuffer(retries.Budget);
             SerializedMessage? message = null;
             CallOutcome? failure = null;
             try
             {
-                message = SerializedMessage.Of(method.RequestMarshaller, request, method.Settings.MaxSendMessageBytes);
+                message = SerializedMessage.Of(
+                    method.RequestMarshallerOf(inspection, isStream: false),
+                    request,
+                    method.Settings.MaxSendMessageBytes);
                 requests.Keep(message);
             }
             catch (Exception exception)
@@ -101,10 +107,11 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
                 retried.Raw,
                 observed,
                 requests,
-                (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
+                (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end, inspection),
                 failure,
                 observation);
         });
+    }
 
     private RetriedRequestWriter<TRequest, TResponse> StartStream<TRequest, TResponse>(
         RetriedMethod<TResponse> retried,
@@ -116,16 +123,21 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
+        CallInspection? inspection = method.Inspect(options);
         call = method.Observe(options, (observed, observation) => new RetriedCall<TResponse>(
             retries,
             retried.Policy,
             retried.Raw,
             observed,
             new RetryBuffer(retries.Budget),
-            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end),
+            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end, inspection),
             end: null,
             observation));
-        return new RetriedRequestWriter<TRequest, TResponse>(call, method) { WriteOptions = options.WriteOptions };
+        return new RetriedRequestWriter<TRequest, TResponse>(
+            call, method, method.RequestMarshallerOf(inspection, isStream: true))
+        {
+            WriteOptions = options.WriteOptions,
+        };
     }
 
     /// <summary>Makes an attempt: starts it or, if an outcome is given, ends it at once.</summary>
@@ -135,12 +147,14 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         string? host,
         in CallOptions options,
         SerializedMessage? message,
-        CallOutcome? end)
+        CallOutcome? end,
+        CallInspection? inspection)
         where TResponse : class
     {
         var single = isStream ? null : new SingleResponseCall<TResponse>(method, waiter: null);
         var stream = isStream ? new StreamResponseCall<TResponse>(method) : null;
         ClientCall call = (ClientCall?)single ?? stream!;
+        call.Inspection = inspection;
         RequestStreamWriter<SerializedMessage>? requests = null;
         if (end is not null)
         {
