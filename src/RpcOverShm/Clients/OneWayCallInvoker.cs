@@ -20,7 +20,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         invoker.NeedsCredentials(options)
-            ? CredentialedCalls.Block(this, method, host, options, request)
+            ? ShmCallInvoker.Block(this, method, host, options, request)
             : invoker.RunOneWay(method, host, options, request);
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(

@@ -17,15 +17,14 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     private readonly CallStarter _starter = new(connections, settings);
     private readonly OneWayStarter _oneWay = new(new CallStarter(connections, settings), settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
-    private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
     private object? _lastMethod;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        if (_credentials.AreNeeded(options))
+        if (_starter.NeedsCredentials(options))
         {
-            return CredentialedCalls.Block(this, method, host, options, request);
+            return Block(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -69,7 +68,23 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     }
 
     /// <summary>Whether a call with these options asks credentials for metadata first.</summary>
-    public bool NeedsCredentials(in CallOptions options) => _credentials.AreNeeded(options);
+    public bool NeedsCredentials(in CallOptions options) => _starter.NeedsCredentials(options);
+
+    /// <summary>
+    /// Makes an awaited call and blocks for its response, also on a thread with a synchronization context.
+    /// </summary>
+    public static TResponse Block<TRequest, TResponse>(
+        CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        AsyncUnaryCall<TResponse> Make() => invoker.AsyncUnaryCall(method, host, options, request);
+
+        // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
+        bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
+        using AsyncUnaryCall<TResponse> call = hasContext ? WaitFor(Task.Run(Make).GetAwaiter()) : Make();
+        return call.ResponseAsync.GetAwaiter().GetResult();
+    }
 
     /// <summary>Returns the method as this channel calls it. A failure is that of an observed call.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
@@ -128,7 +143,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
             return StartObserved(call, method, host, options, request, isDeferred);
         }
 
-        bool needsCredentials = _credentials.AreNeeded(options);
+        bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         if (call.TryArm(options, method.Timeout, needsCredentials))
         {
@@ -163,7 +178,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
             return StartStreamObserved(call, method, host, options);
         }
 
-        bool needsCredentials = _credentials.AreNeeded(options);
+        bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
             ? CallStarter.None
@@ -192,7 +207,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TResponse : class
     {
         call.Inspection = method.Inspect(options);
-        bool needsCredentials = _credentials.AreNeeded(options);
+        bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, WithContext(options));
         if (!call.TryArm(options, method.Timeout, needsCredentials))
         {
@@ -200,7 +215,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         }
 
         _ = needsCredentials
-            ? StartOneWayWithCredentials(call, method, target, options.Credentials, request)
+            ? StartWithCredentials(call, method, target, options.Credentials, request)
             : _oneWay.Start(call, method, target, request);
     }
 
@@ -229,11 +244,26 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         return call.TakeResponse();
     }
 
+    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
+    {
+        try
+        {
+            return making.GetResult();
+        }
+        catch (ThreadInterruptedException)
+        {
+            // Nobody waits for the call that is being made. Making it does not throw.
+            making.UnsafeOnCompleted(() => making.GetResult().Dispose());
+            throw;
+        }
+    }
+
     // A one-way call has no span of its own.
     private static CallOptions WithContext(in CallOptions options) =>
         Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
 
-    // Separate methods, as those below: they contain a lambda.
+    // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,
+    // which would also burden calls without.
     private Task StartObserved<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
@@ -257,8 +287,6 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
             return StartStream(call, method, host, observed, isObservable: false);
         });
 
-    // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
-    // also burden calls without credentials.
     private Task<Connection?> StartWithCredentials<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
@@ -266,20 +294,15 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         CallCredentials? own,
         TRequest request)
         where TRequest : class
-        where TResponse : class =>
-        _credentials.StartAsync(call, target, own, withMetadata => method.Start(call, withMetadata, request));
-
-    private Task<Connection?> StartOneWayWithCredentials<TRequest, TResponse>(
-        OneWayCall call,
-        ClientMethod<TRequest, TResponse> method,
-        RequestHeadInputs target,
-        CallCredentials? own,
-        TRequest request)
-        where TRequest : class
-        where TResponse : class =>
-        _credentials.StartAsync(call, target, own, withMetadata => _oneWay.Start(call, method, withMetadata, request));
+        where TResponse : class => _starter.StartWithCredentialsAsync(
+            call,
+            target,
+            own,
+            withMetadata => call is OneWayCall oneWay
+                ? _oneWay.Start(oneWay, method, withMetadata, request)
+                : method.Start(call, withMetadata, request));
 
     private Task<Connection?> StartStreamWithCredentials(
-        ClientCall call, RequestHeadInputs target, CallCredentials? own) =>
-        _credentials.StartAsync(call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
+        ClientCall call, RequestHeadInputs target, CallCredentials? own) => _starter.StartWithCredentialsAsync(
+            call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
 }
