@@ -218,7 +218,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public CallInvoker CreateOneWayInvoker()
     {
         ThrowIfShutDown();
-        return new OneWayCallInvoker(_direct);
+        return _direct.OneWay();
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
@@ -227,7 +227,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ThrowIfShutDown();
         var batch = new CallBatch();
-        return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
+        return new ShmCallBatch(batch, _direct.InBatch(batch));
     }
 
     /// <summary>

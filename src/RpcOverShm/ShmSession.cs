@@ -129,7 +129,7 @@ public sealed class ShmSession
     public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
     {
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return new OneWayCallInvoker(new ShmCallInvoker(_connections, settings));
+        return new ShmCallInvoker(_connections, settings).OneWay();
     }
 
     private ClientSettings With(ShmCodec codec) =>

@@ -15,7 +15,7 @@ internal abstract partial class ClientCall
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
 
-    /// <summary>Returns the marshaller that reads the call's responses in their encoding, and has them inspected.</summary>
+    /// <summary>Returns the marshaller that reads responses in their encoding, and has them inspected.</summary>
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller)
     {
         Marshaller<T> own = Inspection is null ? marshaller : Inspection.Receiving(marshaller);

@@ -23,7 +23,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
-    private CallObservation? _observation;
     private Connection? _connection;
     private volatile bool _isAnswered;
     private bool _isStartedAhead;
@@ -34,9 +33,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private protected volatile EndReceipt Receipt;
 
     public abstract string MethodName { get; }
-
-    /// <summary>The inspection of the messages; null if nobody sees them. Set before the call starts.</summary>
-    public CallInspection? Inspection { get; set; }
 
     /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
     public AmbientCall? Ambient { get; set; }
@@ -96,9 +92,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     /// <summary>Whether the answer has begun, even with an End alone.</summary>
     protected bool HasHeaders => _headers.HasCome;
-
-    /// <summary>Whether somebody listens for the call's span or duration.</summary>
-    protected bool IsObserved => _observation is not null;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
     protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
@@ -183,26 +176,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         }
 
         return !IsFinished;
-    }
-
-    /// <summary>Lets an observation, if any, end with the call, which may have ended already.</summary>
-    public void Observe(CallObservation? observation)
-    {
-        // A full fence (StoreLoad): a thread that ends the call stores the outcome and then looks for an observation.
-        Interlocked.Exchange(ref _observation, observation);
-        EndObservation();
-    }
-
-    /// <summary>
-    /// Ends the observation if the call has ended. Its listeners are user code, so only user threads and pending user
-    /// code call this, before the user learns of the end.
-    /// </summary>
-    public void EndObservation()
-    {
-        if (_observation is { } observation && Volatile.Read(ref _outcome) is { Status: var status })
-        {
-            observation.End(status.StatusCode, status.Detail);
-        }
     }
 
     /// <summary>Cancels the call if it has not ended. Called by its user.</summary>

@@ -1,10 +1,7 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Grpc.Core;
-using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -12,16 +9,31 @@ namespace RpcOverShm.Clients;
 /// Starts calls of every shape on one channel. While somebody listens, calls are observed from here to their end; a
 /// listener that comes later misses the calls that have begun. Wiring only: the call classes hold the logic.
 /// </summary>
-internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
+internal sealed partial class ShmCallInvoker : CallInvoker
 {
-    private readonly CallStarter _starter = new(connections, settings);
-    private readonly OneWayStarter _oneWay = new(new CallStarter(connections, settings), settings);
+    private readonly ConnectionProvider _connections;
+    private readonly ClientSettings _settings;
+    private readonly CallStarter _starter;
+    private readonly OneWayStarter _oneWay;
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
     private object? _lastMethod;
+
+    public ShmCallInvoker(ConnectionProvider connections, ClientSettings settings)
+    {
+        _connections = connections;
+        _settings = settings;
+        _starter = new CallStarter(connections, settings);
+        _oneWay = new OneWayStarter(_starter, settings);
+    }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        if (_mode != CallMode.Plain)
+        {
+            return BlockInMode(method, host, options, request);
+        }
+
         if (_starter.NeedsCredentials(options))
         {
             return Block(this, method, host, options, request);
@@ -36,6 +48,11 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        if (_mode != CallMode.Plain)
+        {
+            return UnaryInMode(method, host, options, request);
+        }
+
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         _ = Start(call, bound, host, options, request);
@@ -45,6 +62,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
         _ = Start(call, bound, host, options, request);
@@ -54,6 +72,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         return CallPresentation.ClientStream(call, StartStream(call, bound, host, options), call.ResponseAsync);
@@ -62,40 +81,21 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
         return CallPresentation.Duplex(call, StartStream(call, bound, host, options), call.Responses);
     }
 
-    /// <summary>Whether a call with these options asks credentials for metadata first.</summary>
-    public bool NeedsCredentials(in CallOptions options) => _starter.NeedsCredentials(options);
-
-    /// <summary>
-    /// Makes an awaited call and blocks for its response, also on a thread with a synchronization context.
-    /// </summary>
-    public static TResponse Block<TRequest, TResponse>(
-        CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-        where TRequest : class
-        where TResponse : class
-    {
-        AsyncUnaryCall<TResponse> Make() => invoker.AsyncUnaryCall(method, host, options, request);
-
-        // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
-        bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
-        using AsyncUnaryCall<TResponse> call = hasContext ? WaitFor(Task.Run(Make).GetAwaiter()) : Make();
-        return call.ResponseAsync.GetAwaiter().GetResult();
-    }
-
     /// <summary>Returns the method as this channel calls it. A failure is that of an observed call.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, bool isObservable = true)
+    public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
         where TResponse : class
     {
         try
         {
-            connections.ThrowIfShutDown();
+            _connections.ThrowIfShutDown();
             if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
             {
                 return last;
@@ -103,13 +103,13 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
 
             object bound = _methods.TryGetValue(method, out object? known)
                 ? known
-                : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
+                : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, _settings));
             Volatile.Write(ref _lastMethod, bound);
             return (ClientMethod<TRequest, TResponse>)bound;
         }
-        catch (Exception failure) when (isObservable && Telemetry.IsClientWatched)
+        catch (Exception failure)
         {
-            CallObservation.OfFailure(method.FullName, settings.Authority, failure);
+            _ = Unmade(method, failure);
             throw;
         }
     }
@@ -133,7 +133,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TRequest : class
         where TResponse : class
     {
-        if (settings.Observer is not null)
+        if (_settings.Observer is not null)
         {
             call.Inspection ??= method.Inspect(options);
         }
@@ -168,7 +168,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         where TRequest : class
         where TResponse : class
     {
-        if (settings.Observer is not null)
+        if (_settings.Observer is not null)
         {
             call.Inspection ??= method.Inspect(options);
         }
@@ -188,79 +188,13 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         return new RequestStreamWriter<TRequest>(
             call,
             method.RequestMarshallerOf(call.Inspection, isStream: true),
-            settings.MaxSendMessageBytes,
+            _settings.MaxSendMessageBytes,
             started,
             target.Encoding is not null)
         {
             WriteOptions = options.WriteOptions,
         };
     }
-
-    /// <summary>Starts an awaited one-way call; if the channel was shut down, the call fails.</summary>
-    public void StartOneWay<TRequest, TResponse>(
-        OneWayCall call,
-        ClientMethod<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        TRequest request)
-        where TRequest : class
-        where TResponse : class
-    {
-        call.Inspection = method.Inspect(options);
-        bool needsCredentials = _starter.NeedsCredentials(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, WithContext(options));
-        if (!call.TryArm(options, method.Timeout, needsCredentials))
-        {
-            return;
-        }
-
-        _ = needsCredentials
-            ? StartWithCredentials(call, method, target, options.Credentials, request)
-            : _oneWay.Start(call, method, target, request);
-    }
-
-    /// <summary>Makes a blocking one-way call; returns when it was sent.</summary>
-    public TResponse RunOneWay<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-        where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Bind(method, isObservable: false);
-        var target = RequestHeadInputs.Of(bound.FullName, host, WithContext(options));
-        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread) { Inspection = bound.Inspect(options) };
-        if (call.TryArm(options, bound.Timeout))
-        {
-            try
-            {
-                _oneWay.Run(call, bound, target, request);
-            }
-            catch
-            {
-                call.GiveUpBlocking();
-                throw;
-            }
-        }
-
-        return call.TakeResponse();
-    }
-
-    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
-    {
-        try
-        {
-            return making.GetResult();
-        }
-        catch (ThreadInterruptedException)
-        {
-            // Nobody waits for the call that is being made. Making it does not throw.
-            making.UnsafeOnCompleted(() => making.GetResult().Dispose());
-            throw;
-        }
-    }
-
-    // A one-way call has no span of its own.
-    private static CallOptions WithContext(in CallOptions options) =>
-        Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
 
     // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,
     // which would also burden calls without.
