@@ -69,7 +69,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
-            Codec = InspectedCalls.CodecOf(OptionChecks.Codec(options.Codec), observer),
+            Codec = OptionChecks.Codec(options.Codec),
             Observer = observer,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
@@ -86,12 +86,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         }
 
         _direct = new ShmCallInvoker(_connections, _settings);
-        CallInvoker invoker = RetryChecks.Settings(options) is { } retries
-            ? new ObservableCallInvoker(
-                new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken }),
-                address.Text)
-            : new ObservableShmInvoker(_connections, _settings);
-        _invoker = InspectedCalls.Around(invoker, _settings);
+        _invoker = RetryChecks.Settings(options) is { } retries
+            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
+            : _direct;
     }
 
     /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>
@@ -218,7 +215,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public CallInvoker CreateOneWayInvoker()
     {
         ThrowIfShutDown();
-        return InspectedCalls.Around(new OneWayCallInvoker(_direct), _settings);
+        return _direct.OneWay();
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
@@ -227,8 +224,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ThrowIfShutDown();
         var batch = new CallBatch();
-        var invoker = new ObservableCallInvoker(new BatchCallInvoker(_direct, batch), Target);
-        return new ShmCallBatch(batch, InspectedCalls.Around(invoker, _settings));
+        return new ShmCallBatch(batch, _direct.InBatch(batch));
     }
 
     /// <summary>

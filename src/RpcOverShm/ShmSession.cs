@@ -170,17 +170,15 @@ public sealed class ShmSession
         }
 
         ClientSettings settings = codec is null ? _settings : With(_settings, codec);
-        return InspectedCalls.Around(
-            new OneWayCallInvoker(new ShmCallInvoker(settings.Connections!, settings)), settings);
+        return new ShmCallInvoker(settings.Connections!, settings).OneWay();
     }
 
     private static ClientSettings With(ClientSettings settings, ShmCodec codec) =>
-        settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), settings.Observer) };
+        settings with { Codec = OptionChecks.Codec(codec) };
 
     private CallInvoker Invoker(ClientSettings settings)
     {
-        CallInvoker invoker = InspectedCalls.Around(
-            new ObservableShmInvoker(settings.Connections!, settings), settings);
+        var invoker = new ShmCallInvoker(settings.Connections!, settings);
         return _letsGo ? new LettingGoInvoker(invoker) : invoker;
     }
 

@@ -43,18 +43,47 @@ internal sealed class CallObservation
         }
     }
 
-    /// <summary>The options of an outgoing call, with the trace context in their metadata.</summary>
-    public CallOptions Options { get; private set; }
-
-    /// <summary>Begins to observe an outgoing call. Its span is the current one until <see cref="Leave"/>.</summary>
+    /// <summary>
+    /// Starts an outgoing call, whose span is the current one meanwhile. An exception of the start ends the
+    /// observation. Starts the call without one if nobody listens.
+    /// </summary>
     /// <param name="fullName">The full name of the method, with the leading slash.</param>
     /// <param name="address">The address of the channel.</param>
     /// <param name="options">The options of the call.</param>
-    public static CallObservation OfClient(string fullName, string address, in CallOptions options)
+    /// <param name="start">Receives the options with the trace context in their metadata.</param>
+    public static TCall OfClient<TCall>(
+        string fullName,
+        string address,
+        in CallOptions options,
+        Func<CallOptions, CallObservation?, TCall> start)
+    {
+        if (!Telemetry.IsClientWatched)
+        {
+            return start(options, null);
+        }
+
+        var made = new CallObservation(isOfServer: false, fullName[1..], address, default);
+        try
+        {
+            return start(TraceContext.Inject(made._activity ?? made._outer, options), made);
+        }
+        catch (Exception failure)
+        {
+            made.End(failure);
+            throw;
+        }
+        finally
+        {
+            made.Leave();
+        }
+    }
+
+    /// <summary>Observes an outgoing call that could not even be made.</summary>
+    public static void OfFailure(string fullName, string address, Exception failure)
     {
         var made = new CallObservation(isOfServer: false, fullName[1..], address, default);
-        made.Options = TraceContext.Inject(made._activity ?? made._outer, options);
-        return made;
+        made.End(failure);
+        made.Leave();
     }
 
     /// <summary>Begins to observe a method. Its span is the current one until <see cref="Leave"/>.</summary>

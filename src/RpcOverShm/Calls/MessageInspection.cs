@@ -36,8 +36,7 @@ internal static class MessageInspection
     /// Returns a marshaller that shows each received message before it is parsed. It serves the one message, or the one
     /// stream, of a call.
     /// </summary>
-    public static Marshaller<T> Receiving<T>(
-        Marshaller<T> inner, MessageObserver observer, MessageOrigin origin, bool isStream)
+    public static Marshaller<T> Receiving<T>(Marshaller<T> inner, MessageObserver observer, MessageOrigin origin)
     {
         int next = 0;
         return Marshallers.Create(
@@ -47,7 +46,7 @@ internal static class MessageInspection
                 ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes();
                 try
                 {
-                    Show(observer, origin, isStream ? next++ : 0, bytes.AsSequence());
+                    Show(observer, origin, next++, bytes.AsSequence());
                 }
                 catch
                 {

@@ -12,7 +12,7 @@ namespace RpcOverShm.Clients;
 /// Takes calls from the invoker to a connection: finds or awaits the connection, encodes the head, and turns a failure
 /// into the call's status. Keeps no state of a call.
 /// </summary>
-internal sealed class CallStarter(ConnectionProvider connections, ClientSettings settings)
+internal sealed partial class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
     /// <summary>
     /// The attempts of a call: a connection may close between being found and being used, and an unsent call may try

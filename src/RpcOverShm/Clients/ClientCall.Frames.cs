@@ -15,12 +15,14 @@ internal abstract partial class ClientCall
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
 
-    /// <summary>Returns the marshaller that reads the call's responses in their encoding.</summary>
-    public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
-        _mark == MessageMark.None
-            ? marshaller
-            : MessageEncoding.Reading(
-                marshaller, Settings.MaxReceiveMessageBytes, Settings.Side, _mark == MessageMark.Gzip);
+    /// <summary>Returns the marshaller that reads responses in their encoding, and has them inspected.</summary>
+    public Marshaller<T> Decoding<T>(Marshaller<T> marshaller)
+    {
+        Marshaller<T> own = Inspection is null ? marshaller : Inspection.Receiving(marshaller);
+        return _mark == MessageMark.None
+            ? own
+            : MessageEncoding.Reading(own, Settings.MaxReceiveMessageBytes, Settings.Side, _mark == MessageMark.Gzip);
+    }
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint HintOf<T>() =>

@@ -183,7 +183,11 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     {
         _isDisposed = true;
         Finish(CallOutcome.Disposed, isCancel: true);
+        EndObservation();
     }
+
+    /// <summary>Cancels a blocking call: its thread waits no longer, above all because it was interrupted.</summary>
+    public void GiveUpBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) => Finish(
@@ -360,6 +364,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         _headers = default;
         _connection = null;
         Ambient = null;
+        Inspection = null;
         _isAnswered = false;
         ResetForReuse();
     }

@@ -87,8 +87,53 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         _ = Start(call, from.Target, (TRequest)from.Request);
     }
 
+    /// <summary>
+    /// Returns the marshaller of a call's requests, which has them inspected unless it was done when they were
+    /// serialised for several attempts.
+    /// </summary>
+    public Marshaller<TRequest> RequestMarshallerOf(CallInspection? inspection, bool isStream) =>
+        inspection is null || typeof(TRequest) == typeof(SerializedMessage)
+            ? RequestMarshaller
+            : inspection.Sending(RequestMarshaller, isStream, Settings.MaxSendMessageBytes);
+
+    /// <summary>Makes a blocking call that somebody observes.</summary>
+    public TResponse RunObserved(
+        string? host, in CallOptions options, TRequest request, CallInspection? inspection) =>
+        Observe(options, (observed, observation) =>
+        {
+            TResponse response = Run(host, observed, request, inspection);
+            observation?.End(StatusCode.OK);
+            return response;
+        });
+
+    /// <summary>Makes a blocking call.</summary>
+    public TResponse Run(string? host, in CallOptions options, TRequest request, CallInspection? inspection)
+    {
+        var target = RequestHeadInputs.Of(FullName, host, options);
+        var call = SingleResponseCall<TResponse>.ForThisThread(this);
+        if (inspection is not null)
+        {
+            call.Inspection = inspection;
+        }
+
+        if (call.TryArm(options, Timeout))
+        {
+            try
+            {
+                Run(call, target, request);
+            }
+            catch
+            {
+                call.GiveUpBlocking();
+                throw;
+            }
+        }
+
+        return call.TakeResponse();
+    }
+
     /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
-    public void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
+    private void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
     {
         do
         {
@@ -131,9 +176,10 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     {
         try
         {
+            Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
             var context = target.Encoding is null
-                ? FrameSerializationContext.Serialize(RequestMarshaller, request, Settings.MaxSendMessageBytes, parts)
-                : FrameSerializationContext.Serialize(EncodedMarshaller(target), request, limitBytes: null, parts);
+                ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
+                : FrameSerializationContext.Serialize(Encoded(own, target), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;
         }
@@ -144,8 +190,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         }
     }
 
-    private Marshaller<TRequest> EncodedMarshaller(in RequestHeadInputs target) => MessageEncoding.Writing(
-        RequestMarshaller, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
+    private Marshaller<TRequest> Encoded(Marshaller<TRequest> own, in RequestHeadInputs target) =>
+        MessageEncoding.Writing(own, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
     private void RecordSize(bool isLarge)
     {
@@ -170,6 +216,14 @@ internal abstract class AnsweredMethod<TResponse>(
 
     /// <summary>The time limit of the method's calls by the channel's options; null for none.</summary>
     public CallTimeout? Timeout => timeout;
+
+    /// <summary>Returns the inspection of a call with these options; null if nobody sees its messages.</summary>
+    public CallInspection? Inspect(in CallOptions options) =>
+        settings.Observer is { } observer ? new CallInspection(observer, name, options.Headers) : null;
+
+    /// <summary>Makes a call, observed if somebody listens; see <see cref="CallObservation.OfClient"/>.</summary>
+    public TCall Observe<TCall>(in CallOptions options, Func<CallOptions, CallObservation?, TCall> start) =>
+        CallObservation.OfClient(name, settings.Authority, options, start);
 
     /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);

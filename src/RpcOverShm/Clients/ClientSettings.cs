@@ -23,7 +23,7 @@ internal sealed record ClientSettings
     /// <summary>The codec; null for the generated marshallers.</summary>
     public required MarshallerProvider? Codec { get; init; }
 
-    /// <summary>Sees the messages; null for nobody. The codec is then an <see cref="AppliedCodec"/>.</summary>
+    /// <summary>Sees the messages; null for nobody.</summary>
     public MessageObserver? Observer { get; init; }
 
     /// <summary>Whether a cancelled or expired call throws <see cref="OperationCanceledException"/>.</summary>

@@ -7,7 +7,7 @@ namespace RpcOverShm.Clients;
 /// <summary>Reads the responses of a streaming call in order, one at a time.</summary>
 internal sealed class ResponseStreamReader<TResponse>(
     StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
-    : IAsyncStreamReader<TResponse>, IEndingStream
+    : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
     private static readonly Task<bool> s_true = Task.FromResult(true);
@@ -44,8 +44,6 @@ internal sealed class ResponseStreamReader<TResponse>(
 
         return read;
     }
-
-    public Task WhenEndedAsync() => call.WhenFinishedAsync();
 
     private async Task<bool> ReadLaterAsync(CancellationToken cancellationToken)
     {
@@ -97,8 +95,11 @@ internal sealed class ResponseStreamReader<TResponse>(
         return ReadEnd();
     }
 
-    private Task<bool> ReadEnd() =>
-        call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(call.ToException());
+    private Task<bool> ReadEnd()
+    {
+        call.EndObservation();
+        return call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(call.ToException());
+    }
 
     /// <summary>Takes the next message. Returns null without one, or if an unreadable one ended the call.</summary>
     private Task<bool>? TryTake()

@@ -1,49 +1,58 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Connections;
-using RpcOverShm.Scheduling;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
-internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
+/// <summary>
+/// Starts calls of every shape on one channel. While somebody listens, calls are observed from here to their end; a
+/// listener that comes later misses the calls that have begun. Wiring only: the call classes hold the logic.
+/// </summary>
+internal sealed partial class ShmCallInvoker : CallInvoker
 {
-    private readonly CallStarter _starter = new(connections, settings);
-    private readonly OneWayStarter _oneWay = new(new CallStarter(connections, settings), settings);
+    private readonly ConnectionProvider _connections;
+    private readonly ClientSettings _settings;
+    private readonly CallStarter _starter;
+    private readonly OneWayStarter _oneWay;
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
-    private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
     private object? _lastMethod;
+
+    public ShmCallInvoker(ConnectionProvider connections, ClientSettings settings)
+    {
+        _connections = connections;
+        _settings = settings;
+        _starter = new CallStarter(connections, settings);
+        _oneWay = new OneWayStarter(_starter, settings);
+    }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        if (_credentials.AreNeeded(options))
+        if (_mode != CallMode.Plain)
         {
-            return CredentialedCalls.Block(this, method, host, options, request);
+            return BlockInMode(method, host, options, request);
+        }
+
+        if (_starter.NeedsCredentials(options))
+        {
+            return Block(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var target = RequestHeadInputs.Of(bound.FullName, host, options);
-        var call = SingleResponseCall<TResponse>.ForThisThread(bound);
-        if (call.TryArm(options, bound.Timeout))
-        {
-            try
-            {
-                bound.Run(call, target, request);
-            }
-            catch
-            {
-                GiveUpBlocking(call);
-                throw;
-            }
-        }
-
-        return call.TakeResponse();
+        return Telemetry.IsClientWatched
+            ? bound.RunObserved(host, options, request, bound.Inspect(options))
+            : bound.Run(host, options, request, bound.Inspect(options));
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        if (_mode != CallMode.Plain)
+        {
+            return UnaryInMode(method, host, options, request);
+        }
+
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         _ = Start(call, bound, host, options, request);
@@ -53,6 +62,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
         _ = Start(call, bound, host, options, request);
@@ -62,6 +72,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         return CallPresentation.ClientStream(call, StartStream(call, bound, host, options), call.ResponseAsync);
@@ -70,36 +81,42 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
         return CallPresentation.Duplex(call, StartStream(call, bound, host, options), call.Responses);
     }
 
-    /// <summary>Whether a call with these options asks credentials for metadata first.</summary>
-    public bool NeedsCredentials(in CallOptions options) => _credentials.AreNeeded(options);
-
-    /// <summary>Returns the method as this channel calls it.</summary>
+    /// <summary>Returns the method as this channel calls it. A failure is that of an observed call.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
         where TResponse : class
     {
-        connections.ThrowIfShutDown();
-        if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
+        try
         {
-            return last;
-        }
+            _connections.ThrowIfShutDown();
+            if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
+            {
+                return last;
+            }
 
-        object bound = _methods.TryGetValue(method, out object? known)
-            ? known
-            : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
-        Volatile.Write(ref _lastMethod, bound);
-        return (ClientMethod<TRequest, TResponse>)bound;
+            object bound = _methods.TryGetValue(method, out object? known)
+                ? known
+                : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, _settings));
+            Volatile.Write(ref _lastMethod, bound);
+            return (ClientMethod<TRequest, TResponse>)bound;
+        }
+        catch (Exception failure)
+        {
+            _ = Unmade(method, failure);
+            throw;
+        }
     }
 
     /// <summary>
     /// Starts an awaited call with one request; if the channel was shut down, the call fails. A deferred call may be
-    /// published with later calls.
+    /// published with later calls. An attempt of a retried call is not observable: that call is.
     /// </summary>
     /// <returns>
     /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
@@ -111,11 +128,22 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         string? host,
         in CallOptions options,
         TRequest request,
-        bool isDeferred = false)
+        bool isDeferred = false,
+        bool isObservable = true)
         where TRequest : class
         where TResponse : class
     {
-        bool needsCredentials = _credentials.AreNeeded(options);
+        if (_settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
+        if (isObservable && Telemetry.IsClientWatched)
+        {
+            return StartObserved(call, method, host, options, request, isDeferred);
+        }
+
+        bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         if (call.TryArm(options, method.Timeout, needsCredentials))
         {
@@ -132,11 +160,25 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
 
     /// <summary>Starts a call with a stream of requests; if the channel was shut down, the call fails.</summary>
     public RequestStreamWriter<TRequest> StartStream<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        bool isObservable = true)
         where TRequest : class
         where TResponse : class
     {
-        bool needsCredentials = _credentials.AreNeeded(options);
+        if (_settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
+        if (isObservable && Telemetry.IsClientWatched)
+        {
+            return StartStreamObserved(call, method, host, options);
+        }
+
+        bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
             ? CallStarter.None
@@ -144,64 +186,41 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
                 ? StartStreamWithCredentials(call, target, options.Credentials)
                 : _starter.Start(call, target, request: null);
         return new RequestStreamWriter<TRequest>(
-            call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, target.Encoding is not null)
+            call,
+            method.RequestMarshallerOf(call.Inspection, isStream: true),
+            _settings.MaxSendMessageBytes,
+            started,
+            target.Encoding is not null)
         {
             WriteOptions = options.WriteOptions,
         };
     }
 
-    /// <summary>Starts an awaited one-way call; if the channel was shut down, the call fails.</summary>
-    public void StartOneWay<TRequest, TResponse>(
-        OneWayCall call,
+    // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,
+    // which would also burden calls without.
+    private Task StartObserved<TRequest, TResponse>(
+        ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
-        TRequest request)
+        TRequest request,
+        bool isDeferred)
         where TRequest : class
-        where TResponse : class
-    {
-        bool needsCredentials = _credentials.AreNeeded(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, options);
-        if (!call.TryArm(options, method.Timeout, needsCredentials))
+        where TResponse : class => method.Observe(options, (observed, observation) =>
         {
-            return;
-        }
+            call.Observe(observation);
+            return Start(call, method, host, observed, request, isDeferred, isObservable: false);
+        });
 
-        _ = needsCredentials
-            ? StartOneWayWithCredentials(call, method, target, options.Credentials, request)
-            : _oneWay.Start(call, method, target, request);
-    }
-
-    /// <summary>Makes a blocking one-way call; returns when it was sent.</summary>
-    public TResponse RunOneWay<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    private RequestStreamWriter<TRequest> StartStreamObserved<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
         where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var target = RequestHeadInputs.Of(bound.FullName, host, options);
-        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
-        if (call.TryArm(options, bound.Timeout))
+        where TResponse : class => method.Observe(options, (observed, observation) =>
         {
-            try
-            {
-                _oneWay.Run(call, bound, target, request);
-            }
-            catch
-            {
-                GiveUpBlocking(call);
-                throw;
-            }
-        }
+            call.Observe(observation);
+            return StartStream(call, method, host, observed, isObservable: false);
+        });
 
-        return call.TakeResponse();
-    }
-
-    // Its thread waits for it no longer, above all because it was interrupted.
-    private static void GiveUpBlocking(ClientCall call) => call.Cancel(CancellationToken.None);
-
-    // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
-    // also burden calls without credentials.
     private Task<Connection?> StartWithCredentials<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
@@ -209,20 +228,15 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         CallCredentials? own,
         TRequest request)
         where TRequest : class
-        where TResponse : class =>
-        _credentials.StartAsync(call, target, own, withMetadata => method.Start(call, withMetadata, request));
-
-    private Task<Connection?> StartOneWayWithCredentials<TRequest, TResponse>(
-        OneWayCall call,
-        ClientMethod<TRequest, TResponse> method,
-        RequestHeadInputs target,
-        CallCredentials? own,
-        TRequest request)
-        where TRequest : class
-        where TResponse : class =>
-        _credentials.StartAsync(call, target, own, withMetadata => _oneWay.Start(call, method, withMetadata, request));
+        where TResponse : class => _starter.StartWithCredentialsAsync(
+            call,
+            target,
+            own,
+            withMetadata => call is OneWayCall oneWay
+                ? _oneWay.Start(oneWay, method, withMetadata, request)
+                : method.Start(call, withMetadata, request));
 
     private Task<Connection?> StartStreamWithCredentials(
-        ClientCall call, RequestHeadInputs target, CallCredentials? own) =>
-        _credentials.StartAsync(call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
+        ClientCall call, RequestHeadInputs target, CallCredentials? own) => _starter.StartWithCredentialsAsync(
+            call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
 }

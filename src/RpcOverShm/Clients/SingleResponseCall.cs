@@ -127,6 +127,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
+        EndObservation();
         CallOutcome outcome = Outcome;
         if (outcome.IsOk)
         {

@@ -87,7 +87,11 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
     /// <summary>Completes a waiting read: the only task of this call besides the headers.</summary>
-    protected override void Execute(PendingUserCode work) => _inbound.CompleteWait();
+    protected override void Execute(PendingUserCode work)
+    {
+        EndObservation();
+        _inbound.CompleteWait();
+    }
 
     protected override void CheckEnd(in Status status, bool hasMessage)
     {
@@ -123,6 +127,12 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         else
         {
             _inbound.EndAbruptly();
+        }
+
+        if (IsObserved && IsFinished)
+        {
+            // Perhaps nobody reads, so no other user code is pending.
+            AddUserCode(PendingUserCode.Complete);
         }
 
         // The server reads no more requests: queued frames are dropped, and pending writes fail with the end.

@@ -20,6 +20,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private readonly RetryBuffer _requests;
     private readonly AttemptFactory<TResponse> _begin;
     private readonly AttemptState<TResponse> _state;
+    private readonly CallObservation? _observation; // of all attempts; null if nobody listens
     private Exception? _lastFailure; // of the attempt before the pause
     private volatile bool _areHeadersRequested;
     private volatile bool _isDisposed;
@@ -32,12 +33,14 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         in CallOptions options,
         RetryBuffer requests,
         AttemptFactory<TResponse> begin,
-        CallOutcome? end)
+        CallOutcome? end,
+        CallObservation? observation)
     {
         _settings = settings;
         _policy = policy;
         _requests = requests;
         _begin = begin;
+        _observation = observation;
         _state = new AttemptState<TResponse>(method, policy, requests, begin);
 
         // The caller may change its metadata after this returns, and later attempts need the original.
@@ -99,6 +102,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     {
         _isDisposed = true;
         _state.GiveUp(CommitReason.Cancelled, CallOutcome.Disposed);
+        _observation?.End(Status.StatusCode, Status.Detail);
     }
 
     public void Cancel(CancellationToken by) =>
@@ -114,6 +118,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private async Task<TResponse> TakeResponseAsync()
     {
         Attempt<TResponse> attempt = await WhenCommittedAsync().ConfigureAwait(false);
+        attempt.Call.Observe(_observation);
         return attempt.Response is null ? null! : await attempt.Response.ConfigureAwait(false);
     }
 

@@ -1,3 +1,4 @@
+using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 
@@ -7,7 +8,7 @@ namespace RpcOverShm.Retries;
 /// Writes the request stream of a retried call. A write completes when an attempt has taken the message.
 /// </summary>
 internal sealed class RetriedRequestWriter<TRequest, TResponse>(
-    RetriedCall<TResponse> call, ClientMethod<TRequest, TResponse> method)
+    RetriedCall<TResponse> call, ClientMethod<TRequest, TResponse> method, Marshaller<TRequest> marshaller)
     : RequestWriter<TRequest, RetriedCall<TResponse>>(call)
     where TRequest : class
     where TResponse : class
@@ -17,7 +18,7 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
         SerializedMessage bytes;
         try
         {
-            bytes = SerializedMessage.Of(method.RequestMarshaller, message, method.Settings.MaxSendMessageBytes);
+            bytes = SerializedMessage.Of(marshaller, message, method.Settings.MaxSendMessageBytes);
         }
         catch (Exception exception)
         {

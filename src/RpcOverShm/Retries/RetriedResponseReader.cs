@@ -4,8 +4,7 @@ using RpcOverShm.Clients;
 namespace RpcOverShm.Retries;
 
 /// <summary>Reads the response stream of a retried call: the responses of the committed attempt.</summary>
-internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call)
-    : IAsyncStreamReader<TResponse>, IEndingStream
+internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call) : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
     private Task<bool>? _firstRead;
@@ -24,12 +23,6 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
         }
 
         return _responses?.MoveNext(cancellationToken) ?? (_firstRead = MoveFirstAsync(cancellationToken));
-    }
-
-    public async Task WhenEndedAsync()
-    {
-        Attempt<TResponse> attempt = await call.WhenCommittedAsync().ConfigureAwait(false);
-        await attempt.EndAsync().ConfigureAwait(false);
     }
 
     private async Task<bool> MoveFirstAsync(CancellationToken cancellationToken)

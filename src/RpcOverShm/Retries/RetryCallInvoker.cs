@@ -19,7 +19,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         Find(method) is null
             ? invoker.BlockingUnaryCall(method, host, options, request)
-            : CredentialedCalls.Block(this, method, host, options, request);
+            : ShmCallInvoker.Block(this, method, host, options, request);
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
@@ -77,32 +77,40 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         bool isStream,
         ClientMethod<TRequest, TResponse> method,
         string? host,
-        CallOptions options,
+        in CallOptions options,
         TRequest request)
         where TRequest : class
         where TResponse : class
     {
-        var requests = new RetryBuffer(retries.Budget);
-        SerializedMessage? message = null;
-        CallOutcome? failure = null;
-        try
+        CallInspection? inspection = method.Inspect(options);
+        return method.Observe(options, (observed, observation) =>
         {
-            message = SerializedMessage.Of(method.RequestMarshaller, request, method.Settings.MaxSendMessageBytes);
-            requests.Keep(message);
-        }
-        catch (Exception exception)
-        {
-            failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception, method.Settings.Side));
-        }
+            var requests = new RetryBuffer(retries.Budget);
+            SerializedMessage? message = null;
+            CallOutcome? failure = null;
+            try
+            {
+                message = SerializedMessage.Of(
+                    method.RequestMarshallerOf(inspection, isStream: false),
+                    request,
+                    method.Settings.MaxSendMessageBytes);
+                requests.Keep(message);
+            }
+            catch (Exception exception)
+            {
+                failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception, method.Settings.Side));
+            }
 
-        return new RetriedCall<TResponse>(
-            retries,
-            retried.Policy,
-            retried.Raw,
-            options,
-            requests,
-            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
-            failure);
+            return new RetriedCall<TResponse>(
+                retries,
+                retried.Policy,
+                retried.Raw,
+                observed,
+                requests,
+                (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end, inspection),
+                failure,
+                observation);
+        });
     }
 
     private RetriedRequestWriter<TRequest, TResponse> StartStream<TRequest, TResponse>(
@@ -115,15 +123,21 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
-        call = new RetriedCall<TResponse>(
+        CallInspection? inspection = method.Inspect(options);
+        call = method.Observe(options, (observed, observation) => new RetriedCall<TResponse>(
             retries,
             retried.Policy,
             retried.Raw,
-            options,
+            observed,
             new RetryBuffer(retries.Budget),
-            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end),
-            end: null);
-        return new RetriedRequestWriter<TRequest, TResponse>(call, method) { WriteOptions = options.WriteOptions };
+            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end, inspection),
+            end: null,
+            observation));
+        return new RetriedRequestWriter<TRequest, TResponse>(
+            call, method, method.RequestMarshallerOf(inspection, isStream: true))
+        {
+            WriteOptions = options.WriteOptions,
+        };
     }
 
     /// <summary>Makes an attempt: starts it or, if an outcome is given, ends it at once.</summary>
@@ -133,12 +147,14 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         string? host,
         in CallOptions options,
         SerializedMessage? message,
-        CallOutcome? end)
+        CallOutcome? end,
+        CallInspection? inspection)
         where TResponse : class
     {
         var single = isStream ? null : new SingleResponseCall<TResponse>(method, waiter: null);
         var stream = isStream ? new StreamResponseCall<TResponse>(method) : null;
         ClientCall call = (ClientCall?)single ?? stream!;
+        call.Inspection = inspection;
         RequestStreamWriter<SerializedMessage>? requests = null;
         if (end is not null)
         {
@@ -146,11 +162,11 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
         else if (message is null)
         {
-            requests = invoker.StartStream(call, method, host, options);
+            requests = invoker.StartStream(call, method, host, options, isObservable: false);
         }
         else
         {
-            _ = invoker.Start(call, method, host, options, message);
+            _ = invoker.Start(call, method, host, options, message, isObservable: false);
         }
 
         return new Attempt<TResponse>(call, single?.ResponseAsync, stream?.Responses, requests);

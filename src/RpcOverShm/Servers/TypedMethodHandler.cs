@@ -143,7 +143,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         Marshaller<TRequest> own = Of(call).Request;
         if (_observer is not null)
         {
-            own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true), IsRequestStream);
+            own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true));
         }
 
         return call.RequestMark == MessageMark.None ? own : Decoding(call, own);

@@ -1,4 +1,5 @@
 using RpcOverShm.FunctionalTests.Codecs;
+using RpcOverShm.FunctionalTests.Telemetry;
 
 namespace RpcOverShm.FunctionalTests.Inspectors;
 
@@ -6,6 +7,12 @@ namespace RpcOverShm.FunctionalTests.Inspectors;
 internal sealed class InspectorTests : InspectorFixture
 {
     private static readonly CallOptions s_withHeader = new(new Metadata { { "key", "h" } });
+
+    private static readonly CallCredentials s_token = CallCredentials.FromInterceptor((_, metadata) =>
+    {
+        metadata.Add("authorization", "token");
+        return Task.CompletedTask;
+    });
 
     private static readonly EchoMethods<byte[]> s_arrays = new("test.Arrays", BytesService.Plain);
     private static readonly EchoMethods<ShmPayload> s_payloads = new("test.Payloads", ShmPayload.Marshaller);
@@ -187,6 +194,36 @@ internal sealed class InspectorTests : InspectorFixture
             AtClient.All.Select(seen => $"{seen}"),
             Is.EqualTo(new[] { "Unary sent request 0  ask", "Unary received response 0  ask" }));
         Assert.That(AtServer.All.Count(seen => seen.IsRequest), Is.EqualTo(2));
+    }
+
+    // Not what the library and the credentials add.
+    [Test]
+    public async Task RequestHeaders_AtTheClient_AreThoseOfTheOptions([Values] bool isRetried)
+    {
+        using var recorder = new TelemetryRecorder();
+        int attempts = isRetried ? 0 : 1;
+        (_, ShmChannel channel) = await StartInspectedAsync(
+            new Script
+            {
+                Unary = (request, _) => Interlocked.Increment(ref attempts) == 1
+                    ? throw new RpcException(new Status(StatusCode.Unavailable, "not yet"))
+                    : Task.FromResult(request),
+            },
+            options: null,
+            options =>
+            {
+                options.ServiceConfig = isRetried
+                    ? new RigRetries(3, StatusCode.Unavailable).ToServiceConfig()
+                    : null;
+                options.Credentials = ChannelCredentials.Create(ChannelCredentials.SecureSsl, s_token);
+            });
+
+        _ = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("ask"), s_withHeader)).Bounded();
+        await To(channel).UnaryAsync(Payloads.Of("ask"), s_withHeader).ResponseAsync.Bounded();
+
+        Assert.That(AtClient.All, Has.Count.EqualTo(4));
+        Assert.That(AtClient.All.Select(seen => seen.Keys), Is.All.EqualTo("key"));
+        Assert.That(AtServer.All[^1].Keys, Does.Contain("traceparent").And.Contain("authorization"));
     }
 
     [Test]

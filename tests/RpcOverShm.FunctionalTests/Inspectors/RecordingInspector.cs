@@ -33,6 +33,7 @@ internal sealed class RecordingInspector : ShmMessageInspector
             message.IsReceived,
             message.Index,
             message.RequestHeaders.GetValue("key"),
+            string.Join(' ', message.RequestHeaders.Select(entry => entry.Key)),
             message.Payload.ToArray());
         lock (_seen)
         {
@@ -45,7 +46,7 @@ internal sealed class RecordingInspector : ShmMessageInspector
 
 /// <summary>A message that an inspector has seen.</summary>
 internal sealed record Seen(
-    string Method, bool IsRequest, bool IsReceived, int Index, string? Header, byte[] Bytes)
+    string Method, bool IsRequest, bool IsReceived, int Index, string? Header, string Keys, byte[] Bytes)
 {
     public string Text => Payload.Parser.ParseFrom(Bytes).Text();
 

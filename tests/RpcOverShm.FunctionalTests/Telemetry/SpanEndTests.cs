@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using RpcOverShm.Diagnostics;
 
@@ -197,6 +198,22 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         Assert.That(spans.Skip(1).Select(span => span.ParentSpanId), Is.All.EqualTo(spans[0].SpanId));
     }
 
+    // A listener is user code. Under the reader role its own call would not be allowed to wait.
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Listener_MayCallTheServer_AtTheEndOfACall(MethodType shape)
+    {
+        await CallInListenersAsync(invoker => AnyCall.Start(invoker, shape));
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task Listener_MayCallTheServer_AtTheEndOfAStreamThatNobodyReads(bool isDuplex)
+    {
+        await CallInListenersAsync(invoker => isDuplex
+            ? new ScriptClient(invoker).Duplex()
+            : new ScriptClient(invoker).ServerStream(Payloads.Empty));
+    }
+
     [Test]
     public async Task Calls_OfABatch_HaveSpans()
     {
@@ -209,6 +226,34 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         await Task.WhenAll(calls.Select(call => call.ResponseAsync)).Bounded();
 
         await EndsOnceAsync(spans: 10);
+    }
+
+    /// <summary>Makes calls that fail, whose listener makes a blocking call at the end of each.</summary>
+    private async Task CallInListenersAsync(Func<CallInvoker, IDisposable> start)
+    {
+        const int Calls = 20;
+        const string InListener = "in-listener";
+        var answers = new ConcurrentQueue<string>();
+        CallRig rig = await StartAsync(Everywhere(context => context.RequestHeaders.GetValue(InListener) is null
+            ? throw new RpcException(new Status(StatusCode.NotFound, "meant"))
+            : Task.CompletedTask));
+        using var caller = new TelemetryRecorder(onEnded: span =>
+        {
+            if (span.Kind == ActivityKind.Client && span.Status == ActivityStatusCode.Error)
+            {
+                var options = new CallOptions(new Metadata { { InListener, "yes" } });
+                answers.Enqueue(rig.Client.Unary(Payloads.Of("inside"), options).Text());
+            }
+        });
+
+        for (int i = 1; i <= Calls; i++)
+        {
+            using IDisposable call = start(rig.Invoker);
+            await Timeouts.Eventually(() => answers.Count == i, "the listener has its answer");
+        }
+
+        Assert.That(answers, Is.All.EqualTo("inside"));
+        await Timeouts.Eventually(() => _recorder.Started == _recorder.Ended.Count);
     }
 
     // The methods of a test throw on purpose.

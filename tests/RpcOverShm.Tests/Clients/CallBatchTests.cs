@@ -45,7 +45,7 @@ internal sealed class CallBatchTests
         for (int attempt = 0; attempt < 1000 && !wasDeferred; attempt++)
         {
             using var batch = new CallBatch();
-            BatchCallInvoker invoker = InvokerOf(rig, batch);
+            ShmCallInvoker invoker = InvokerOf(rig, batch);
             AsyncUnaryCall<string> first = Record(invoker, "first");
             Answer(server);
             await first.ResponseAsync.Bounded();
@@ -85,10 +85,10 @@ internal sealed class CallBatchTests
         return rig.TakeServer();
     }
 
-    private static BatchCallInvoker InvokerOf(SubchannelRig rig, CallBatch batch) =>
-        new(new ShmCallInvoker(rig.Subchannel, LooseMethod.SettingsWith(new LogGuard())), batch);
+    private static ShmCallInvoker InvokerOf(SubchannelRig rig, CallBatch batch) =>
+        new ShmCallInvoker(rig.Subchannel, LooseMethod.SettingsWith(new LogGuard())).InBatch(batch);
 
-    private static AsyncUnaryCall<string> Record(BatchCallInvoker invoker, string request) =>
+    private static AsyncUnaryCall<string> Record(ShmCallInvoker invoker, string request) =>
         invoker.AsyncUnaryCall(s_method, host: null, default, request);
 
     /// <summary>Answers the next call with its request.</summary>

@@ -1,0 +1,35 @@
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Clients;
+
+/// <content>Those who watch the call: listeners of its span and duration, and inspectors of its messages.</content>
+internal abstract partial class ClientCall
+{
+    private CallObservation? _observation;
+
+    /// <summary>The inspection of the messages; null if nobody sees them. Set before the call starts.</summary>
+    public CallInspection? Inspection { get; set; }
+
+    /// <summary>Whether somebody listens for the call's span or duration.</summary>
+    protected bool IsObserved => _observation is not null;
+
+    /// <summary>Lets an observation, if any, end with the call, which may have ended already.</summary>
+    public void Observe(CallObservation? observation)
+    {
+        // A full fence (StoreLoad): a thread that ends the call stores the outcome and then looks for an observation.
+        Interlocked.Exchange(ref _observation, observation);
+        EndObservation();
+    }
+
+    /// <summary>
+    /// Ends the observation if the call has ended. Its listeners are user code, so only user threads and pending user
+    /// code call this, before the user learns of the end.
+    /// </summary>
+    public void EndObservation()
+    {
+        if (_observation is { } observation && Volatile.Read(ref _outcome) is { Status: var status })
+        {
+            observation.End(status.StatusCode, status.Detail);
+        }
+    }
+}

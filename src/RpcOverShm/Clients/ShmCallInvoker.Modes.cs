@@ -1,0 +1,183 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Clients;
+
+/// <content>
+/// The modes besides the plain one: unary calls that are recorded in a batch, and one-way calls. A one-way call has no
+/// span of its own: while somebody listens, it carries the context of the caller's.
+/// </content>
+internal sealed partial class ShmCallInvoker
+{
+    private CallBatch? _batch; // null unless this invoker records
+    private CallMode _mode;
+
+    private enum CallMode : byte
+    {
+        Plain,
+        Batch,
+        OneWay,
+    }
+
+    /// <summary>
+    /// Makes an awaited call and blocks for its response, also on a thread with a synchronization context.
+    /// </summary>
+    public static TResponse Block<TRequest, TResponse>(
+        CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        AsyncUnaryCall<TResponse> Make() => invoker.AsyncUnaryCall(method, host, options, request);
+
+        // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
+        bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
+        using AsyncUnaryCall<TResponse> call = hasContext ? WaitFor(Task.Run(Make).GetAwaiter()) : Make();
+        return call.ResponseAsync.GetAwaiter().GetResult();
+    }
+
+    /// <summary>Returns an invoker with the same methods that records unary calls in a batch.</summary>
+    public ShmCallInvoker InBatch(CallBatch batch)
+    {
+        var made = (ShmCallInvoker)MemberwiseClone();
+        made._mode = CallMode.Batch;
+        made._batch = batch;
+        return made;
+    }
+
+    /// <summary>Returns an invoker with the same methods whose unary calls are one-way.</summary>
+    public ShmCallInvoker OneWay()
+    {
+        var made = (ShmCallInvoker)MemberwiseClone();
+        made._mode = CallMode.OneWay;
+        return made;
+    }
+
+    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
+    {
+        try
+        {
+            return making.GetResult();
+        }
+        catch (ThreadInterruptedException)
+        {
+            // Nobody waits for the call that is being made. Making it does not throw.
+            making.UnsafeOnCompleted(() => making.GetResult().Dispose());
+            throw;
+        }
+    }
+
+    private AsyncUnaryCall<TResponse> UnaryInMode<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        if (_mode == CallMode.OneWay)
+        {
+            var oneWay = new OneWayCall<TResponse>(bound, waiter: null);
+            StartOneWay(oneWay, bound, host, options, request);
+            return CallPresentation.Unary(oneWay, oneWay.ResponseAsync);
+        }
+
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        if (!_batch!.TryAdd(call, out bool isFirst))
+        {
+            throw Unmade(method, new InvalidOperationException(
+                "The batch was sent or disposed; no more calls can be recorded."));
+        }
+
+        _batch.OnStarted(call, Start(call, bound, host, options, request, isDeferred: !isFirst));
+        return CallPresentation.Unary(call, call.ResponseAsync);
+    }
+
+    private TResponse BlockInMode<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        if (_mode == CallMode.Batch)
+        {
+            throw Unmade(method, NotInBatch("A blocking call"));
+        }
+
+        if (_starter.NeedsCredentials(options))
+        {
+            return Block(this, method, host, options, request);
+        }
+
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var target = RequestHeadInputs.Of(bound.FullName, host, WithContext(options));
+        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread)
+        {
+            Inspection = bound.Inspect(options),
+        };
+        if (call.TryArm(options, bound.Timeout))
+        {
+            try
+            {
+                _oneWay.Run(call, bound, target, request);
+            }
+            catch
+            {
+                call.GiveUpBlocking();
+                throw;
+            }
+        }
+
+        return call.TakeResponse();
+    }
+
+    /// <summary>Starts an awaited one-way call; if the channel was shut down, the call fails.</summary>
+    private void StartOneWay<TRequest, TResponse>(
+        OneWayCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        call.Inspection = method.Inspect(options);
+        bool needsCredentials = _starter.NeedsCredentials(options);
+        var target = RequestHeadInputs.Of(method.FullName, host, WithContext(options));
+        if (call.TryArm(options, method.Timeout, needsCredentials))
+        {
+            _ = needsCredentials
+                ? StartWithCredentials(call, method, target, options.Credentials, request)
+                : _oneWay.Start(call, method, target, request);
+        }
+    }
+
+    private static CallOptions WithContext(in CallOptions options) =>
+        Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
+
+    /// <exception cref="InvalidOperationException">This invoker makes no calls with a stream.</exception>
+    private void ThrowUnlessPlain(IMethod method)
+    {
+        if (_mode != CallMode.Plain)
+        {
+            throw Unmade(method, _mode == CallMode.Batch ? NotInBatch("A stream") : new InvalidOperationException(
+                $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through the "
+                + "channel itself."));
+        }
+    }
+
+    private static InvalidOperationException NotInBatch(string what) => new(
+        $"{what} cannot be recorded. A batch takes asynchronous unary calls only; make others through the channel "
+        + "itself.");
+
+    /// <summary>Records the failure of a call that could not even be made, if somebody listens; returns it.</summary>
+    private Exception Unmade(IMethod method, Exception failure)
+    {
+        if (_mode != CallMode.OneWay && Telemetry.IsClientWatched)
+        {
+            CallObservation.OfFailure(method.FullName, _settings.Authority, failure);
+        }
+
+        return failure;
+    }
+}
