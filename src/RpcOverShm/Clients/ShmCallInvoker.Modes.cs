@@ -101,7 +101,7 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode == CallMode.Batch)
         {
-            throw Unmade(method, NotInBatch("A blocking call"));
+            throw Unmade(method, NotInBatch("A blocking call cannot be recorded"));
         }
 
         if (_starter.NeedsCredentials(options))
@@ -160,15 +160,16 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode != CallMode.Plain)
         {
-            throw Unmade(method, _mode == CallMode.Batch ? NotInBatch("A stream") : new InvalidOperationException(
-                $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through the "
-                + "channel itself."));
+            throw Unmade(method, _mode == CallMode.Batch
+                ? NotInBatch("A stream cannot be recorded")
+                : new InvalidOperationException(
+                    $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through "
+                    + "the channel itself."));
         }
     }
 
-    private static InvalidOperationException NotInBatch(string what) => new(
-        $"{what} cannot be recorded. A batch takes asynchronous unary calls only; make others through the channel "
-        + "itself.");
+    private static InvalidOperationException NotInBatch(string why) =>
+        new($"{why}. A batch takes asynchronous unary calls only; make others through the channel itself.");
 
     /// <summary>Records the failure of a call that could not even be made, if somebody listens; returns it.</summary>
     private Exception Unmade(IMethod method, Exception failure)

@@ -253,7 +253,7 @@ public class RetriedCallTests
             new HashSet<StatusCode> { StatusCode.Unavailable });
         RetrySettings settings = _settings with { Throttle = throttle };
         return new RetriedCall<string>(
-            settings, policy, _method, options, new RetryBuffer(settings.Budget), Make, end: null);
+            settings, policy, _method, options, new RetryBuffer(settings.Budget), Make, end: null, observation: null);
     }
 
     private Attempt<string> Make(CallOptions options, CallOutcome? end)

@@ -1,0 +1,36 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
+internal abstract class AnsweredMethod<TResponse>(
+    ClientSettings settings, string name, Marshaller<TResponse> responses, CallTimeout? timeout = null)
+    where TResponse : class
+{
+    public ClientSettings Settings => settings;
+
+    public string Name => name;
+
+    public Marshaller<TResponse> ResponseMarshaller => responses;
+
+    /// <summary>The time limit of the method's calls by the channel's options; null for none.</summary>
+    public CallTimeout? Timeout => timeout;
+
+    /// <summary>Returns the inspection of a call with these options; null if nobody sees its messages.</summary>
+    public CallInspection? Inspect(in CallOptions options) =>
+        settings.Observer is { } observer ? new CallInspection(observer, name, options.Headers) : null;
+
+    /// <summary>Makes a call, observed if somebody listens; see <see cref="CallObservation.OfClient"/>.</summary>
+    public TCall Observe<TCall>(in CallOptions options, Func<CallOptions, CallObservation?, TCall> start) =>
+        CallObservation.OfClient(name, settings.Authority, options, start);
+
+    /// <summary>Starts a call again from its snapshot.</summary>
+    public abstract void Start(ClientCall call, object snapshot);
+
+    /// <summary>
+    /// Returns the response of a one-way call: what the method's own marshaller reads from no bytes, which for a
+    /// generated message is an empty one. Null if it cannot read that.
+    /// </summary>
+    public abstract TResponse? CreateEmptyResponse();
+}
