@@ -1,8 +1,8 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The contexts that user code may change on its thread: the execution context with its AsyncLocals and the culture, and
-/// the synchronization context. The library restores them afterwards, together with the traits of the thread.
+/// The contexts that user code may change on its thread: the execution context with its AsyncLocals and the culture,
+/// and the synchronization context. The library restores them afterwards, together with the traits of the thread.
 /// </summary>
 internal readonly struct AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
 {
