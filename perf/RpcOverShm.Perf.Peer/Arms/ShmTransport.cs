@@ -23,8 +23,7 @@ internal sealed class ShmTransport(
         var options = new ShmServerOptions
         {
             MaxReceiveMessageSize = null,
-            MaxConnections = null,
-            MaxConnectionsPerProcess = null,
+            Listen = { MaxConnections = null, MaxConnectionsPerProcess = int.MaxValue },
             AllowInPlaceParsing = parsesInPlace,
             Scheduling = _scheduling,
         };
@@ -56,7 +55,7 @@ internal sealed class ShmTransport(
         };
         if (OffersCallbacks)
         {
-            options.CallbackServices.Add(Conformance.BindService(new OfferedService()));
+            options.Callbacks.Services.Add(Conformance.BindService(new OfferedService()));
         }
 
         if (IsWatched)

@@ -140,7 +140,7 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
     public async Task Server_ThatRefusesAnotherConnection_IsAskedOnceAndTheCallsGoOn()
     {
         ShmRig rig = await StartShmAsync(
-            new Script(), new RigOptions { Server = options => options.MaxConnectionsPerProcess = 1 });
+            new Script(), new RigOptions { Server = options => options.Listen.MaxConnectionsPerProcess = 1 });
         using ShmChannel channel = OpenFor16Processors(rig, s_noSilence);
         await using var load = new BlockingLoad(channel, Callers);
 

@@ -76,7 +76,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
             idle = rig.OpenChannel(static one => one.IdleTimeout = TimeSpan.FromHours(1));
             called = rig.OpenChannel(static one =>
             {
-                one.CallbackServices.Add(new Script().Build());
+                one.Callbacks.Services.Add(new Script().Build());
                 one.EnableMultipleConnections = true;
             });
             await idle.ConnectAsync();
@@ -164,7 +164,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
             Server = options =>
             {
                 options.IdleTimeout = TimeSpan.FromHours(1);
-                options.MaxConcurrentCalls = 5;
+                options.Limits.MaxConcurrentCalls = 5;
             },
         });
 
