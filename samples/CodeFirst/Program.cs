@@ -34,7 +34,7 @@ Show($"operations served: {bound} and {instanced}");
 // snippet: client
 // WCF: new DuplexChannelFactory<IWarehouse>(new InstanceContext(new Customer()), binding, address)
 var options = new ShmChannelOptions();
-options.CallbackServices.AddCodeFirst(new Customer(Show));
+options.Callbacks.Services.AddCodeFirst(new Customer(Show));
 using var channel = ShmChannel.ForAddress(server.Address, options);
 IWarehouse warehouse = channel.CreateGrpcService<IWarehouse>();
 // end snippet

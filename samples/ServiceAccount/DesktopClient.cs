@@ -13,8 +13,7 @@ internal static class DesktopClient
         // snippet: client
         var options = new ShmChannelOptions
         {
-            RuntimeDirectory = directory,
-            TrustedServerUsers = { serviceUser },
+            Connect = { RuntimeDirectory = directory, TrustedServerUsers = { serviceUser } },
         };
         using ShmChannel channel = ShmChannel.ForAddress(Service.Address, options);
         // end snippet

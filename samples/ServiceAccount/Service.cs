@@ -15,8 +15,7 @@ internal static class Service
         // snippet: host
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = directory,
-            AllowedUsers = { allowedUser },
+            Listen = { RuntimeDirectory = directory, AllowedUsers = { allowedUser } },
         };
         await using var server = new ShmServer(Address, options);
         // end snippet

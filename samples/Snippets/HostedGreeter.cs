@@ -11,7 +11,7 @@ internal static class HostedGreeter
     {
         var settings = new HostApplicationBuilderSettings { DisableDefaults = true };
         HostApplicationBuilder builder = Host.CreateEmptyApplicationBuilder(settings);
-        builder.Configuration.AddInMemoryCollection([new("ShmServer:MaxConcurrentCalls", "64")]);
+        builder.Configuration.AddInMemoryCollection([new("ShmServer:Limits:MaxConcurrentCalls", "64")]);
 
         // snippet: server
         builder.Services.AddSingleton<GreetingBook>();

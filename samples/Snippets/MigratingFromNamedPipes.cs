@@ -6,7 +6,7 @@ internal static class MigratingFromNamedPipes
     public static async Task RunAsync(string address)
     {
         // snippet: listen
-        var options = new ShmStreamOptions { MaxConnections = 10 };
+        var options = new ShmStreamListenerOptions { Listen = { MaxConnections = 10 } };
         await using var listener = new ShmStreamListener(address, options);
         listener.Start();
         // end snippet
@@ -54,7 +54,7 @@ internal static class MigratingFromNamedPipes
     {
         // snippet: connect
         // NamedPipeClientStream: new NamedPipeClientStream(".", "name", PipeDirection.InOut) and ConnectAsync(timeout)
-        var options = new ShmStreamOptions { ConnectTimeout = TimeSpan.FromSeconds(5) };
+        var options = new ShmStreamOptions { Connect = { Timeout = TimeSpan.FromSeconds(5) } };
         await using ShmStream stream = await ShmStream.ConnectAsync(address, options);
         await using var writer = new StreamWriter(stream, leaveOpen: true) { AutoFlush = true };
         using var reader = new StreamReader(stream, leaveOpen: true);

@@ -12,7 +12,7 @@ internal static class MigratingFromWcfCallbacks
 
         // snippet: callback-client
         var options = new ShmChannelOptions();
-        options.CallbackServices.Add(Greeter.BindService(answering));
+        options.Callbacks.Services.Add(Greeter.BindService(answering));
         using ShmChannel channel = ShmChannel.ForAddress(address, options);
         var client = new Greeter.GreeterClient(channel);
         // end snippet

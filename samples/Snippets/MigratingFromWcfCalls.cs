@@ -13,12 +13,14 @@ internal static class MigratingFromWcfCalls
         // snippet: limits
         var options = new ShmServerOptions
         {
-            MaxConcurrentCalls = 16 * Environment.ProcessorCount,
-            MaxQueuedCalls = 1_000,
-            MaxConnections = 100,
+            Limits =
+            {
+                MaxConcurrentCalls = 16 * Environment.ProcessorCount,
+                MaxQueuedCallsPerConnection = 1_000,
+                MaxMetadataSize = 16 * 1024,
+            },
+            Listen = { MaxConnections = 100, HandshakeTimeout = TimeSpan.FromSeconds(30) },
             MaxReceiveMessageSize = 64 * 1024,
-            MaxMetadataSize = 16 * 1024,
-            HandshakeTimeout = TimeSpan.FromSeconds(30),
         };
         // end snippet
         await using var server = new ShmServer(address, options);
@@ -32,7 +34,7 @@ internal static class MigratingFromWcfCalls
     private static async Task ClientAsync(string address)
     {
         // snippet: open
-        var options = new ShmChannelOptions { ConnectTimeout = TimeSpan.FromSeconds(60) };
+        var options = new ShmChannelOptions { Connect = { Timeout = TimeSpan.FromSeconds(60) } };
         using ShmChannel channel = ShmChannel.ForAddress(address, options);
         var client = new Greeter.GreeterClient(channel);
 

@@ -15,7 +15,7 @@ using (Process server = await ServerProcess.StartAsync(address, receiver.Endpoin
     using (new Telemetry("client", receiver.Endpoint))
     {
         var options = new ShmChannelOptions();
-        options.CallbackServices.Add(CalculatorDuplexCallback.BindService(new TotalView()));
+        options.Callbacks.Services.Add(CalculatorDuplexCallback.BindService(new TotalView()));
         using var channel = ShmChannel.ForAddress(address, options);
         new CalculatorDuplex.CalculatorDuplexClient(channel).AddTo(new Operand { N = 100 });
     }

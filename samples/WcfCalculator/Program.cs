@@ -25,10 +25,10 @@ var isDone = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynch
 // snippet: client
 // WCF: new DuplexChannelFactory<ICalculatorDuplex>(new InstanceContext(new CallbackHandler()), binding, address)
 var options = new ShmChannelOptions();
-options.CallbackServices.Add(CalculatorDuplexCallback.BindService(new CallbackHandler(Show)));
+options.Callbacks.Services.Add(CalculatorDuplexCallback.BindService(new CallbackHandler(Show)));
 
 // WCF: [CallbackBehavior(ConcurrencyMode = Single)], its default: one callback after the other.
-options.Callbacks.MaxConcurrentCallsPerConnection = 1;
+options.Callbacks.Limits.MaxConcurrentCallsPerConnection = 1;
 using var channel = ShmChannel.ForAddress(address, options);
 
 // WCF: the operations have IsOneWay = true.

@@ -2,8 +2,8 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
-using RpcOverShm.Protocol;
 using RpcOverShm.Retries;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
@@ -25,7 +25,7 @@ namespace RpcOverShm;
 /// A channel that was dropped without a disposal keeps its connections until a garbage collection finds it, and logs a
 /// warning then. A client that was created with it, a call that runs, a wait of <see cref="ConnectAsync"/> or
 /// <see cref="WaitForStateChangedAsync"/> keep it alive. So does an open connection of a channel that offers
-/// <see cref="ShmChannelOptions.CallbackServices"/>, because the server may call it.
+/// <see cref="ShmCallbackOptions.Services"/>, because the server may call it.
 /// </para>
 /// </remarks>
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
@@ -40,36 +40,27 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
         : base(address.Text)
     {
-        var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, address.Text, logger);
+        var logger = GuardedLogger.Of<ShmChannel>(options.LoggerFactory);
+        options.CheckMessageSizes();
+        ServerSettings? callbacks = options.Callbacks.ToServerSettings(options, address.Text, logger);
         _oneWayFailed = new OneWayHandlers(this, () => OneWayCallFailed, logger);
-        ConnectionSettings connection = OptionChecks.Connection(
-            ConnectionPurpose.Calls,
-            options.RingCapacity,
-            options.MaxMetadataSize,
-            options.ConnectTimeout,
-            callbacks?.Limits,
-            logger) with
-        {
-            Access = OptionChecks.Servers(options.TrustedServerUsers),
-            MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
-        };
-        SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
+        ConnectionSettings connection = options.ToConnectionSettings(callbacks?.Limits, logger);
+        SchedulingMode scheduling = OptionRanges.Scheduling(options.Scheduling);
         Inspectors? observer = Inspectors.Of(options.MessageInspectors);
         _connections = new Subchannel(
             typeof(ShmChannel),
             address,
             connection,
             ConnectionsOf(scheduling, callbacks, new WeakReference<ShmChannel>(this)),
-            OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff),
+            options.ToBackoff(),
             static (failure, message) => new ShmTransportException(failure, message));
         _handle = new ChannelHandle(_connections, callbacks, address.Text, logger);
         _settings = new ClientSettings
         {
-            MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
-            MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
+            MaxReceiveMessageBytes = options.MaxReceiveMessageSize,
+            MaxSendMessageBytes = options.MaxSendMessageSize,
             CallWindow = connection.Limits.CallWindow,
-            Codec = OptionChecks.Codec(options.Codec),
+            Codec = options.Codec?.ToProvider(),
             Observer = observer,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
@@ -78,15 +69,15 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Logger = logger,
             Connections = _connections,
             Handle = _handle,
-            Timeouts = TimeoutChecks.Calls(options),
+            Timeouts = options.ToTimeouts(),
         };
-        if (TimeoutChecks.Idle(options) is { } idle)
+        if (options.ToIdleTimeout() is { } idle)
         {
             _connections.CloseWhenIdle(idle);
         }
 
         _direct = new ShmCallInvoker(_connections, _settings);
-        _invoker = RetryChecks.Settings(options) is { } retries
+        _invoker = options.ToRetrySettings() is { } retries
             ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
     }
@@ -104,8 +95,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public static ShmChannel ForAddress(string address, ShmChannelOptions? options = null)
     {
         options ??= new ShmChannelOptions();
-        var channel = new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
-        options.CallbackServices.Freeze(address);
+        var channel = new ShmChannel(options.Connect.Parse(address), options);
+        options.Callbacks.Services.Freeze(address);
         return channel;
     }
 

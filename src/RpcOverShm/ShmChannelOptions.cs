@@ -1,5 +1,10 @@
 using Grpc.Core;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Clients;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Retries;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
@@ -54,35 +59,6 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
-    /// <summary>
-    /// Gets or sets the size, in bytes, to which the ring that this side writes can grow: a power of two from 64 KiB to
-    /// 1 GiB.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. The ring of a connection begins with
-    /// 64 KiB. When that is full while the server reads, or when a message has more than 8 KiB, the ring grows to this
-    /// size and stays so until the connection ends; the first 64 KiB are kept too. On Linux before 5.14 it has all its
-    /// memory at once.
-    /// </remarks>
-    public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
-
-    /// <summary>
-    /// Gets or sets the maximum size, in bytes, of the ring that the server may write: a power of two from 64 KiB to
-    /// 1 GiB.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 16 MiB. A server with a larger ring is refused, and the reason names this option. The peer's ring is
-    /// its own memory, but each connection maps it here too.
-    /// </remarks>
-    public int MaxPeerRingCapacity { get; set; } = ShmDefaults.MaxPeerRingCapacity;
-
-    /// <summary>Gets or sets the time limit for an attempt to connect; above zero and below 24 days.</summary>
-    /// <remarks>
-    /// Defaults to 5 seconds. After that, the calls that wait for the attempt fail with
-    /// <see cref="StatusCode.Unavailable"/>. If no server is running, the attempt fails at once.
-    /// </remarks>
-    public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
-
     /// <summary>Gets or sets the pause after the first failed attempt to connect; above zero, at most a day.</summary>
     /// <remarks>
     /// <para>
@@ -127,7 +103,9 @@ public sealed class ShmChannelOptions
     /// <summary>
     /// Gets or sets the time without a call after which the channel closes its connection; 1 second or more and below
     /// 24 days.
-    /// <para>Null keeps it open. Must be null if the channel offers <see cref="CallbackServices"/>.</para>
+    /// <para>
+    /// Null keeps it open. Must be null if the channel offers services (<see cref="ShmCallbackOptions.Services"/>).
+    /// </para>
     /// </summary>
     /// <remarks>
     /// Defaults to null: an idle connection costs memory only. The connection closes after 1 to 1.5 times this time
@@ -195,28 +173,6 @@ public sealed class ShmChannelOptions
     public bool ThrowOperationCanceledOnCancellation { get; set; }
 
     /// <summary>
-    /// Gets or sets the directory in which the channel looks up a name (<c>shm://name</c>).
-    /// <para>
-    /// An absolute path. Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory
-    /// does not exist, belongs to another user or is writable by all users, null means a directory of the user under
-    /// the temporary files.
-    /// </para>
-    /// </summary>
-    /// <remarks>Defaults to null. Client and server must use the same directory.</remarks>
-    public string? RuntimeDirectory { get; set; }
-
-    /// <summary>
-    /// Gets the users whose servers the channel trusts, besides those of its own user and of root. Each is a name or a
-    /// number of this system.
-    /// </summary>
-    /// <remarks>
-    /// Empty by default. A number needs no entry in the user database; a text of digits is always a number. The kernel
-    /// says who the server is; a server of another user is left before anything is sent to it, and calls fail with
-    /// <see cref="StatusCode.PermissionDenied"/>. Unknown names are refused when the options are read.
-    /// </remarks>
-    public IList<string> TrustedServerUsers { get; } = [];
-
-    /// <summary>
     /// Gets or sets the codec of all messages.
     /// <para>Null means the marshallers that were generated with the service.</para>
     /// </summary>
@@ -229,40 +185,121 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public IList<ShmMessageInspector> MessageInspectors { get; } = [];
 
-    /// <summary>Gets the services that the channel's client offers to its server, for callbacks.</summary>
-    /// <remarks>
-    /// <para>
-    /// Empty by default: the client takes no calls. A method of the server gets the client's session with
-    /// <see cref="ShmServerCallContextExtensions.GetShmSession"/>, and calls the services with
-    /// <see cref="ShmSession.CreateCallInvoker"/>. Interceptors work as on a server. The channel's
-    /// <see cref="MaxReceiveMessageSize"/>, <see cref="MaxSendMessageSize"/>, <see cref="MaxMetadataSize"/> and
-    /// <see cref="Scheduling"/> apply, and its <see cref="Codec"/> is offered beside the generated marshallers.
-    /// </para>
-    /// <para>
-    /// The services are offered on each connection that the channel makes. The channel connects with its first call or
-    /// <see cref="ShmChannel.ConnectAsync"/>; after a server has gone, it connects again with the next call. When the
-    /// channel is shut down, the tokens of running callbacks are cancelled, and their server sees
-    /// <see cref="StatusCode.Unavailable"/>.
-    /// </para>
-    /// <para>
-    /// While a thread blocks in a generated synchronous call, it runs the methods of the callbacks that are made for
-    /// this call, so locks that it holds are held by the same thread. A method continues elsewhere after it has awaited
-    /// something else than its requests and responses. A method that waits for 20 ms while another one runs there goes
-    /// to the thread pool. The call returns when its answer is there and a method that runs on its thread has returned;
-    /// neither a deadline nor a token ends such a run. Other callbacks, also those for awaited calls and for calls with
-    /// call credentials or a retry policy, run where methods of a server run.
-    /// </para>
-    /// <para>
-    /// Services are added before a channel is created with the options; after that, adding one throws
-    /// <see cref="InvalidOperationException"/>. Each call of a channel that offers services costs slightly more.
-    /// </para>
-    /// </remarks>
-    public ShmServiceCollection CallbackServices { get; } = new();
-
-    /// <summary>Gets the limits of callbacks.</summary>
-    public ShmCallbackOptions Callbacks { get; } = new();
 
     /// <summary>Gets or sets the threads on which continuations of awaited calls run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
+
+    /// <summary>Gets or sets the channel's way to its server.</summary>
+    /// <remarks>Never null.</remarks>
+    /// <exception cref="ArgumentNullException">The value is null.</exception>
+    public ShmConnectOptions Connect
+    {
+        get;
+        set => field = value ?? throw new ArgumentNullException(nameof(value));
+    } = new();
+
+    /// <summary>Gets or sets the services that the channel's client offers to its server, with their limits.</summary>
+    /// <remarks>Never null.</remarks>
+    /// <exception cref="ArgumentNullException">The value is null.</exception>
+    public ShmCallbackOptions Callbacks
+    {
+        get;
+        set => field = value ?? throw new ArgumentNullException(nameof(value));
+    } = new();
+
+    /// <summary>Gets or sets the sizes of the rings of each connection.</summary>
+    /// <remarks>Never null.</remarks>
+    /// <exception cref="ArgumentNullException">The value is null.</exception>
+    public ShmRingOptions Ring
+    {
+        get;
+        set => field = value ?? throw new ArgumentNullException(nameof(value));
+    } = new();
+
+    /// <summary>Returns the checked settings of the connections.</summary>
+    /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
+    /// <param name="logger">The channel's logger.</param>
+    /// <exception cref="ArgumentException">An option is not allowed.</exception>
+    internal ConnectionSettings ToConnectionSettings(ServerLimits? callbacks, ILogger logger)
+    {
+        OptionRanges.Between(0, PeerLimits.LargestMetadata, MaxMetadataSize, nameof(MaxMetadataSize));
+        return new ConnectionSettings
+        {
+            Purpose = ConnectionPurpose.Calls,
+            Limits = Ring.ToPeerLimits(MaxMetadataSize, callbacks),
+            ConnectTimeout = Connect.ToTimeout(),
+            Access = Connect.ToAccess(),
+            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
+            Logger = logger,
+        };
+    }
+
+    /// <exception cref="ArgumentException">A pause is not allowed.</exception>
+    internal ReconnectBackoff ToBackoff()
+    {
+        OptionRanges.Pause(InitialReconnectBackoff, nameof(InitialReconnectBackoff));
+        OptionRanges.Pause(MaxReconnectBackoff, nameof(MaxReconnectBackoff));
+        OptionRanges.NotBelow<TimeSpan>(
+            InitialReconnectBackoff,
+            nameof(InitialReconnectBackoff),
+            MaxReconnectBackoff,
+            nameof(MaxReconnectBackoff));
+        return new ReconnectBackoff(InitialReconnectBackoff, MaxReconnectBackoff);
+    }
+
+    /// <summary>Throws if a limit of messages is not allowed.</summary>
+    /// <exception cref="ArgumentException">A limit is not allowed.</exception>
+    internal void CheckMessageSizes()
+    {
+        OptionRanges.AtLeast(0, MaxReceiveMessageSize, nameof(MaxReceiveMessageSize), "any size");
+        OptionRanges.AtLeast(0, MaxSendMessageSize, nameof(MaxSendMessageSize), "any size");
+    }
+
+    /// <summary>Returns the time limits of calls; null if there are none.</summary>
+    /// <exception cref="ArgumentException">A timeout or the service config is not allowed.</exception>
+    internal CallTimeouts? ToTimeouts()
+    {
+        OptionRanges.Positive(DefaultTimeout, nameof(DefaultTimeout), "none");
+        Dictionary<string, TimeSpan?> methods = ToValues(static (method, path) => method.ToTimeout(path));
+        return DefaultTimeout is null && methods.Values.All(timeout => timeout is null)
+            ? null
+            : new CallTimeouts(methods, DefaultTimeout);
+    }
+
+    /// <summary>Returns the time without a call after which the connections are closed; null for never.</summary>
+    /// <exception cref="ArgumentException">The time is not allowed, or the channel offers callbacks.</exception>
+    internal TimeSpan? ToIdleTimeout()
+    {
+        OptionRanges.Idle(IdleTimeout, nameof(IdleTimeout));
+        return IdleTimeout is not null && Callbacks.Services.Count > 0
+            ? throw new ArgumentException(
+                $"{nameof(IdleTimeout)} is null if there are {nameof(Callbacks)}.{nameof(Callbacks.Services)}: the "
+                + "server could not call back a channel that has closed its connections.")
+            : IdleTimeout;
+    }
+
+    /// <summary>Returns the retry settings; null if no method has a retry policy.</summary>
+    /// <exception cref="ArgumentException">A limit or the service config is not allowed.</exception>
+    internal RetrySettings? ToRetrySettings()
+    {
+        OptionRanges.AtLeast(1, MaxRetryAttempts, nameof(MaxRetryAttempts), "any number");
+        OptionRanges.AtLeast(0, MaxRetryBufferSize, nameof(MaxRetryBufferSize), "any size");
+        OptionRanges.AtLeast(0, MaxRetryBufferPerCallSize, nameof(MaxRetryBufferPerCallSize), "any size");
+        Dictionary<string, RetryPolicy?> policies =
+            ToValues((method, path) => method.RetryPolicy?.ToRetryPolicy(path, MaxRetryAttempts));
+        RetryThrottle? throttle = ServiceConfig?.RetryThrottling?.ToThrottle(
+            $"{nameof(ServiceConfig)}.{nameof(ShmServiceConfig.RetryThrottling)}");
+        return policies.Values.All(policy => policy is null)
+            ? null
+            : new RetrySettings
+            {
+                Policies = policies,
+                Throttle = throttle,
+                Budget = new RetryBudget(MaxRetryBufferSize, MaxRetryBufferPerCallSize),
+            };
+    }
+
+    private Dictionary<string, T> ToValues<T>(Func<ShmMethodConfig, string, T> read) =>
+        ServiceConfig?.ByName(nameof(ServiceConfig), read) ?? [];
 }

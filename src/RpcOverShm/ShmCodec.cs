@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 
 namespace RpcOverShm;
 
@@ -14,6 +15,8 @@ namespace RpcOverShm;
 /// </remarks>
 public abstract class ShmCodec
 {
+    private const int LongestName = 64;
+
     /// <summary>
     /// Gets the name that identifies the codec to client and server: 1 to 64 letters, digits, '.', '-' or '_'.
     /// </summary>
@@ -38,4 +41,19 @@ public abstract class ShmCodec
     /// </remarks>
     public abstract Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated)
         where T : class;
+
+    /// <summary>Returns the codec as calls use it.</summary>
+    /// <exception cref="ArgumentException">The name is not allowed.</exception>
+    internal MarshallerProvider ToProvider()
+    {
+        string name = Name;
+        bool isLegal = name is { Length: > 0 and <= LongestName }
+            && name != MarshallerProvider.Generated
+            && name.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_');
+        return isLegal
+            ? new CodecMarshallers(this, name)
+            : throw new ArgumentException(
+                $"'{name}' is not a codec's name: "
+                + $"1 to {LongestName} letters, digits, '.', '-' or '_', and not 'proto'.");
+    }
 }

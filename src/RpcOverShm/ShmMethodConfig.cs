@@ -31,4 +31,43 @@ public sealed class ShmMethodConfig
     /// call fails with <see cref="Grpc.Core.StatusCode.DeadlineExceeded"/>. The server gets it as the call's deadline.
     /// </remarks>
     public TimeSpan? Timeout { get; set; }
+
+    /// <summary>Returns the timeout, as it is.</summary>
+    /// <exception cref="ArgumentException">It is neither above zero nor infinite.</exception>
+    internal TimeSpan? ToTimeout(string path)
+    {
+        OptionRanges.Check(
+            !(Timeout <= TimeSpan.Zero) || Timeout == System.Threading.Timeout.InfiniteTimeSpan,
+            Timeout,
+            $"{path}.{nameof(Timeout)}",
+            "above zero or infinite",
+            $"{nameof(ShmChannelOptions.DefaultTimeout)}");
+        return Timeout;
+    }
+
+    /// <summary>Returns the names, as service and method.</summary>
+    /// <exception cref="ArgumentException">There is none, one is null, or one has a method only.</exception>
+    internal IEnumerable<string> ToNames(string path)
+    {
+        string names = $"{path}.{nameof(Names)}";
+        if (Names.Count == 0)
+        {
+            throw new ArgumentException($"{names} is empty; {nameof(ShmMethodName)}.Default is for all methods.");
+        }
+
+        foreach (ShmMethodName? name in Names)
+        {
+            if (name is null)
+            {
+                throw new ArgumentException($"A name of {names} is null; remove it.");
+            }
+
+            if (string.IsNullOrEmpty(name.Service) && !string.IsNullOrEmpty(name.Method))
+            {
+                throw new ArgumentException($"The method '{name.Method}' of {names} has no service; name it.");
+            }
+
+            yield return $"{name.Service}/{name.Method}";
+        }
+    }
 }

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Retries;
 
 namespace RpcOverShm;
 
@@ -43,4 +44,29 @@ public sealed class ShmRetryPolicy
 
     /// <summary>Gets the status codes that are retried: at least one, and not <see cref="StatusCode.OK"/>.</summary>
     public IList<StatusCode> RetryableStatusCodes { get; } = [];
+
+    /// <summary>Returns the checked policy.</summary>
+    /// <param name="path">The method config that has this policy.</param>
+    /// <param name="mostAttempts">The attempts that the channel allows; null for any number.</param>
+    /// <exception cref="ArgumentException">A value is missing or not allowed.</exception>
+    internal RetryPolicy ToRetryPolicy(string path, int? mostAttempts)
+    {
+        path = $"{path}.{nameof(ShmMethodConfig.RetryPolicy)}.";
+        int attempts = MaxAttempts ?? 0;
+        OptionRanges.AtLeast(2, attempts, path + nameof(MaxAttempts));
+        OptionRanges.Positive(InitialBackoff ?? TimeSpan.Zero, path + nameof(InitialBackoff));
+        OptionRanges.Timer(MaxBackoff ?? TimeSpan.Zero, path + nameof(MaxBackoff));
+        OptionRanges.Positive(BackoffMultiplier ?? 0, path + nameof(BackoffMultiplier));
+        OptionRanges.Check(
+            RetryableStatusCodes.Count > 0 && !RetryableStatusCodes.Contains(StatusCode.OK),
+            string.Join(", ", RetryableStatusCodes),
+            path + nameof(RetryableStatusCodes),
+            "at least one code, and not OK");
+        return new RetryPolicy(
+            Math.Min(attempts, mostAttempts ?? attempts),
+            InitialBackoff!.Value,
+            MaxBackoff!.Value,
+            BackoffMultiplier!.Value,
+            RetryableStatusCodes.ToHashSet());
+    }
 }

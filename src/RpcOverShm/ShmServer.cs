@@ -4,7 +4,6 @@ using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
-using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
 
@@ -61,46 +60,18 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     public ShmServer(string address, ShmServerOptions? options = null)
     {
         options ??= new ShmServerOptions();
-        _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
-        _logger = OptionChecks.Logger<ShmServer>(options.LoggerFactory);
-        ServerLimits limits = LimitChecks.Of(options);
+        _address = options.Listen.Parse(address);
+        _logger = GuardedLogger.Of<ShmServer>(options.LoggerFactory);
+        ServerLimits limits = options.Limits.ToServerLimits(
+            nameof(ShmServerOptions.Limits), options.MaxReceiveMessageSize);
         _observer = Inspectors.Of(options.MessageInspectors);
-        _connectionSettings = OptionChecks.Connection(
-            ConnectionPurpose.Calls,
-            options.RingCapacity,
-            options.MaxMetadataSize,
-            options.HandshakeTimeout,
-            limits,
-            _logger) with
+        _connectionSettings = options.ToConnectionSettings(_address, limits, _logger);
+        _settings = options.ToServerSettings(Address, limits, _logger) with
         {
-            Door = OptionChecks.Door(
-                options.MaxPendingHandshakes,
-                options.MaxConnections,
-                options.MaxConnectionsPerUser,
-                options.MaxConnectionsPerProcess),
-            Access = OptionChecks.Clients(
-                options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address),
-            MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
-        };
-        _settings = new ServerSettings
-        {
-            MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
-            MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
-            CallWindow = _connectionSettings.Limits.CallWindow,
-            Limits = limits,
-            MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
-            IdleTimeout = TimeoutChecks.Idle(options.IdleTimeout),
-            Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
-            HasDetailedErrors = options.EnableDetailedErrors,
-            ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
-            ResponseCompressionLevel = OptionChecks.Level(options.ResponseCompressionLevel),
-            Address = Address,
             OneWayFailed = new OneWayHandlers(this, () => OneWayCallFailed, _logger),
-            Logger = _logger,
         };
-        _codecs = OptionChecks.Codecs(options.Codecs);
-        _interceptors = OptionChecks.Interceptors(options.Interceptors);
+        _codecs = options.ToProviders();
+        _interceptors = options.ToInterceptors();
         Services = new ShmServiceCollection(this);
     }
 

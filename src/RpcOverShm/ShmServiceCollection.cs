@@ -183,7 +183,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ThrowIfNotAddable(interceptors);
         options ??= new ShmServiceOptions();
-        InstanceSettings settings = LimitChecks.Of(options, isOfServer: _server is not null);
+        InstanceSettings settings = options.ToInstanceSettings(isOfServer: _server is not null);
         var methods = new InstanceMethods<TService>(new ServiceActivation<TService>(settings, (session, call) =>
         {
             var context = new ShmActivationContext((ShmSession?)session, call);

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using Grpc.Core.Interceptors;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
@@ -16,7 +17,7 @@ public sealed class ShmServiceOptions
     /// <summary>Gets or sets how long an instance serves calls.</summary>
     /// <remarks>
     /// Defaults to <see cref="ShmServiceLifetime.PerCall"/>, as in ASP.NET Core. The services of a channel
-    /// (<see cref="ShmChannelOptions.CallbackServices"/>) cannot be <see cref="ShmServiceLifetime.PerSession"/>: their
+    /// (<see cref="ShmCallbackOptions.Services"/>) cannot be <see cref="ShmServiceLifetime.PerSession"/>: their
     /// calls come from one server.
     /// </remarks>
     public ShmServiceLifetime Lifetime { get; set; }
@@ -33,8 +34,8 @@ public sealed class ShmServiceOptions
     /// <para>
     /// Excess calls wait, without a thread, in the order of their arrival, until they run or end; see
     /// <see cref="MaxQueuedCallsPerInstance"/>. A call counts until its method has returned, also one with streams. The
-    /// calls that wait count as running ones for <see cref="ShmServerOptions.MaxConcurrentCalls"/> and
-    /// <see cref="ShmServerOptions.MaxConcurrentCallsPerConnection"/>.
+    /// calls that wait count as running ones for <see cref="ShmServerLimits.MaxConcurrentCalls"/> and
+    /// <see cref="ShmCallLimits.MaxConcurrentCallsPerConnection"/>.
     /// </para>
     /// <para>
     /// A call does not count while its method waits for a callback (<see cref="ShmSession.CreateCallInvoker"/>): from
@@ -80,4 +81,28 @@ public sealed class ShmServiceOptions
     /// </para>
     /// </remarks>
     public bool EnableOrderedDispatch { get; set; }
+
+    /// <summary>Returns the checked settings of the instances.</summary>
+    /// <param name="isOfServer">Whether the service is one of a server, not one that a channel offers.</param>
+    /// <exception cref="ArgumentException">An option is not allowed, or contradicts another one.</exception>
+    internal InstanceSettings ToInstanceSettings(bool isOfServer)
+    {
+        OptionRanges.AtLeast(1, MaxConcurrentCallsPerInstance, nameof(MaxConcurrentCallsPerInstance), "no limit");
+        OptionRanges.AtLeast(0, MaxQueuedCallsPerInstance, nameof(MaxQueuedCallsPerInstance));
+        OptionRanges.OneOf<ShmServiceLifetime>(Lifetime, nameof(Lifetime));
+        InstanceLifetime lifetime = Lifetime switch
+        {
+            ShmServiceLifetime.Singleton => InstanceLifetime.Server,
+            ShmServiceLifetime.PerSession when isOfServer => InstanceLifetime.Session,
+            ShmServiceLifetime.PerSession => throw new ArgumentException(
+                $"{nameof(Lifetime)} PerSession is only for the services of a server: the calls of "
+                + "ShmChannelOptions.Callbacks.Services come from one server. Use Singleton or PerCall."),
+            _ => InstanceLifetime.Call,
+        };
+        return lifetime != InstanceLifetime.Call || MaxConcurrentCallsPerInstance is null
+            ? new InstanceSettings(lifetime, MaxConcurrentCallsPerInstance, MaxQueuedCallsPerInstance)
+            : throw new ArgumentException(
+                $"{nameof(MaxConcurrentCallsPerInstance)} is {MaxConcurrentCallsPerInstance} but {nameof(Lifetime)} is "
+                + "PerCall, so that each call has an instance of its own. Use Singleton or PerSession, or no limit.");
+    }
 }

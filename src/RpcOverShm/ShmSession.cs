@@ -114,7 +114,7 @@ public sealed class ShmSession
 
     /// <summary>
     /// Returns an invoker for calls to the services that the client offers
-    /// (<see cref="ShmChannelOptions.CallbackServices"/>). A generated client is created with it.
+    /// (<see cref="ShmCallbackOptions.Services"/>). A generated client is created with it.
     /// </summary>
     /// <param name="codec">
     /// The codec of all messages, which must be that of the client's channel.
@@ -131,14 +131,14 @@ public sealed class ShmSession
     /// </para>
     /// <para>
     /// A call that a method makes, while a thread of the client blocks in the method's call, runs on that thread
-    /// (<see cref="ShmChannelOptions.CallbackServices"/>). The method's ExecutionContext makes the connection between
+    /// (<see cref="ShmCallbackOptions.Services"/>). The method's ExecutionContext makes the connection between
     /// both. Any other call runs where methods run: on the client's event loop or thread pool. Calls that run in the
     /// same place start in the order in which they were made; they may overlap.
     /// </para>
     /// <para>
     /// If the client offers no services, calls fail with <see cref="StatusCode.Unimplemented"/>. If the session has
     /// ended, they fail with <see cref="StatusCode.Unavailable"/>. A chain of calls and callbacks that is too long
-    /// (<see cref="ShmCallbackOptions.MaxCallbackDepth"/>) fails with <see cref="StatusCode.ResourceExhausted"/>.
+    /// (<see cref="ShmCallLimits.MaxCallbackDepth"/>) fails with <see cref="StatusCode.ResourceExhausted"/>.
     /// </para>
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null || _settings is null
@@ -158,7 +158,7 @@ public sealed class ShmSession
     /// <exception cref="InvalidOperationException">A test has created the session without an invoker.</exception>
     /// <remarks>
     /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
-    /// does not count for <see cref="ShmCallbackOptions.MaxCallbackDepth"/>. A failure is reported by
+    /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. A failure is reported by
     /// <see cref="ShmChannel.OneWayCallFailed"/> of the client. Methods that still run when the client disposes its
     /// channel are cancelled.
     /// </remarks>
@@ -174,7 +174,7 @@ public sealed class ShmSession
     }
 
     private static ClientSettings With(ClientSettings settings, ShmCodec codec) =>
-        settings with { Codec = OptionChecks.Codec(codec) };
+        settings with { Codec = codec.ToProvider() };
 
     private CallInvoker Invoker(ClientSettings settings)
     {

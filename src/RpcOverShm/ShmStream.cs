@@ -86,10 +86,7 @@ public sealed class ShmStream : Stream
         string address, ShmStreamOptions? options = null, CancellationToken cancellationToken = default)
     {
         options ??= new ShmStreamOptions();
-        var rendezvous = RendezvousAddress.Parse(address, options.RuntimeDirectory);
-        ConnectionSettings settings =
-            OptionChecks.Stream<ShmStream>(options, OptionChecks.Servers(options.TrustedServerUsers));
-        return ConnectToAsync(rendezvous, settings, cancellationToken);
+        return ConnectToAsync(options.Connect.Parse(address), options.ToConnectionSettings(), cancellationToken);
     }
 
     /// <inheritdoc/>

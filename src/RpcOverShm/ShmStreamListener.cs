@@ -12,7 +12,7 @@ namespace RpcOverShm;
 /// <remarks>
 /// <para>
 /// One live listener or server holds an address; if it was killed, the next one takes the address over at once.
-/// Connected clients wait to be accepted, up to <see cref="ShmStreamOptions.MaxWaitingStreams"/>.
+/// Connected clients wait to be accepted, up to <see cref="ShmStreamListenerOptions.MaxWaitingStreams"/>.
 /// </para>
 /// <para>
 /// Thread-safe. The code that creates a listener disposes it; accepted streams stay open. Once started, a listener runs
@@ -41,14 +41,13 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <exception cref="ArgumentException">
     /// The address or an option is invalid; the message says what is allowed.
     /// </exception>
-    public ShmStreamListener(string address, ShmStreamOptions? options = null)
+    public ShmStreamListener(string address, ShmStreamListenerOptions? options = null)
     {
-        options ??= new ShmStreamOptions();
-        _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
-        _settings = OptionChecks.Stream<ShmStreamListener>(options, OptionChecks.Clients(
-            options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address));
+        options ??= new ShmStreamListenerOptions();
+        _address = options.Listen.Parse(address);
+        _settings = options.ToConnectionSettings(_address);
         _logger = _settings.Logger;
-        _maxWaiting = OptionChecks.Waiting(options.MaxWaitingStreams);
+        _maxWaiting = options.MaxWaitingStreams;
         _waiting = Channel.CreateBounded<ShmStream>(_maxWaiting);
         _shares = new UserShares(UserShares.HalfOf(_maxWaiting));
     }
@@ -202,7 +201,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
             return;
         }
 
-        const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
+        const string Option = nameof(ShmStreamListenerOptions.MaxWaitingStreams);
         (RefusalReason Reason, string Text) refusal = (RefusalReason.Stopping, StoppedText);
         if (!_isDisposed)
         {
@@ -219,7 +218,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     // Under the lock. Returns null on success, else what is full, as the beginning of a sentence.
     private string? TryLetWait(ShmStream stream)
     {
-        const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
+        const string Option = nameof(ShmStreamListenerOptions.MaxWaitingStreams);
         PeerIdentity client = stream.Inside.Peer;
         if (!_shares.TryTake(client))
         {

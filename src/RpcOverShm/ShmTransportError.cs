@@ -22,7 +22,7 @@ public enum ShmTransportError
     AccessDenied,
 
     /// <summary>
-    /// The server refused the connection, or closed it during the handshake, or its ring exceeds MaxPeerRingCapacity.
+    /// The server refused the connection, or closed it during the handshake, or its ring exceeds Ring.MaxPeerCapacity.
     /// </summary>
     Refused,
 

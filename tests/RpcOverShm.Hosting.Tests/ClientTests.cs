@@ -180,15 +180,15 @@ public class ClientTests
             .ConfigureChannel((provider, options) =>
                 options.MaxSendMessageSize = provider.GetRequiredService<Version>().Major)
             .Bind(_host.Section(
-                ("TrustedServerUsers:0", "0"),
-                ("Callbacks:MaxQueuedCalls", "3"),
+                ("Connect:TrustedServerUsers:0", "0"),
+                ("Callbacks:Limits:MaxQueuedCallsPerConnection", "3"),
                 ("ServiceConfig:RetryThrottling:MaxTokens", "7"),
                 ("ServiceConfig:RetryThrottling:TokenRatio", "0.5")));
         await _host.StartAsync();
         ShmChannelOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>()
             .Get(typeof(ConformanceClient).FullName);
-        Assert.That(options.TrustedServerUsers, Is.EqualTo(new[] { "0" }));
-        Assert.That(options.Callbacks.MaxQueuedCalls, Is.EqualTo(3));
+        Assert.That(options.Connect.TrustedServerUsers, Is.EqualTo(new[] { "0" }));
+        Assert.That(options.Callbacks.Limits.MaxQueuedCallsPerConnection, Is.EqualTo(3));
         Assert.That(options.ServiceConfig!.RetryThrottling!.MaxTokens, Is.EqualTo(7));
         Assert.That(options.MaxSendMessageSize, Is.Zero);
 

@@ -4,6 +4,7 @@ using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
+using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.Tests.Support;
 using RpcOverShm.Testing.Protos;
 using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
@@ -24,14 +25,14 @@ public class MistakeTests
     [TearDown]
     public async Task DisposeHost() => await _host.DisposeAsync();
 
-    [TestCase("MaxConcurentCalls", "MaxConcurrentCalls")]
-    [TestCase("maxqueuedcall", "MaxQueuedCalls")]
+    [TestCase("MaxSendMesageSize", "MaxSendMessageSize")]
+    [TestCase("limit", "Limits")]
     public void Key_ThatIsMisspelt_IsToldWithTheNearestNameAndAllNames(string misspelt, string meant)
     {
         string message = FailureOfServer((misspelt, "3"));
 
         Assert.That(message, Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: Allow"));
-        Assert.That(message, Does.Contain("RequestHeadTimeout").And.Not.Contains("Codecs"), "What is set in code.");
+        Assert.That(message, Does.Contain("IdleTimeout").And.Not.Contains("Codecs"), "What is set in code.");
     }
 
     [TestCase("Color")]
@@ -39,7 +40,10 @@ public class MistakeTests
     public void Key_ThatIsNearToNone_IsToldWithAllNames(string key) => Assert.That(
         FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: AllowedGroup, "));
 
-    [TestCase("Callbacks:MaxQueudCalls", "MaxQueuedCalls")]
+    [TestCase("Callbacks:Limits:MaxQueudCallsPerConnection", "MaxQueuedCallsPerConnection")]
+    [TestCase("Callbacks:Limit", "Limits")]
+    [TestCase("Connect:TimeOut2", "Timeout")]
+    [TestCase("Ring:Capacty", "Capacity")]
     [TestCase("ServiceConfig:MethodConfig:0:Timeout", "MethodConfigs")]
     [TestCase("ServiceConfig:MethodConfigs:0:TimeOut2", "Timeout")]
     [TestCase("ServiceConfig:MethodConfigs:0:Names:0:Servic", "Service")]
@@ -48,13 +52,14 @@ public class MistakeTests
     public void Key_ThatIsMisspeltInside_IsToldWithTheNearestName(string key, string meant) =>
         Assert.That(FailureOfClient((key, "3")), Does.Contain($"is no option; did you mean '{meant}'? There are: "));
 
-    [TestCase("RequestHeadTimeout", "30", "\"00:00:30\" for seconds, or \"30.00:00:00\" for days")]
+    [TestCase("Limits:RequestHeadTimeout", "30", "\"00:00:30\" for seconds, or \"30.00:00:00\" for days")]
     [TestCase("IdleTimeout", "90", "\"00:01:30\" for seconds")]
     public void Time_ThatIsANumberAlone_IsToldHowToWriteIt(string key, string value, string advice) => Assert.That(
         FailureOfServer((key, value)),
-        Does.Contain($"'{key}' is {value}, which .NET reads as {value} days. Write ").And.Contains(advice));
+        Does.Contain($"'{key.Split(':')[^1]}' is {value}, which .NET reads as {value} days. Write ")
+            .And.Contains(advice));
 
-    [TestCase("ConnectTimeout")]
+    [TestCase("Connect:Timeout")]
     [TestCase("DefaultTimeout")]
     [TestCase("ServiceConfig:MethodConfigs:0:Timeout")]
     [TestCase("ServiceConfig:MethodConfigs:0:RetryPolicy:InitialBackoff")]
@@ -65,25 +70,52 @@ public class MistakeTests
     public void Time_OfEveryOption_IsChecked([Values] bool isServer)
     {
         Type type = isServer ? typeof(ShmServerOptions) : typeof(ShmChannelOptions);
-        string[] times =
-        [
-            .. type.GetProperties()
-                .Where(one => one.PropertyType == typeof(TimeSpan) || one.PropertyType == typeof(TimeSpan?))
-                .Select(one => one.Name),
-        ];
+        string[] times = [.. TimesOf(type, "")];
 
         Assert.That(times, Is.Not.Empty);
         foreach (string time in times)
         {
             Func<(string, string)[], string> failure = isServer ? FailureOfServer : FailureOfClient;
-            Assert.That(failure([(time, "1")]), Does.Contain($"'{time}' is 1, which .NET reads as 1 days."));
+            Assert.That(
+                failure([(time, "1")]), Does.Contain($"'{time.Split(':')[^1]}' is 1, which .NET reads as 1 days."));
+        }
+    }
+
+    [TestCase("MaxBufferSize", "Limits:MaxBufferSize")]
+    [TestCase("MaxQueuedCalls", "Limits:MaxQueuedCallsPerConnection")]
+    [TestCase("maxmetadatasize", "Limits:MaxMetadataSize")]
+    [TestCase("AllowedUsers:0", "Listen:AllowedUsers")]
+    [TestCase("HandshakeTimeout", "Listen:HandshakeTimeout")]
+    [TestCase("MaxPeerRingCapacity", "Ring:MaxPeerCapacity")]
+    public void Key_ThatHadNoGroup_IsToldWithItsNewName(string key, string name) => Assert.That(
+        FailureOfServer((key, "3")),
+        Does.Contain("'Section'").And.Contains($"'{key.Split(':')[0]}' is named '{name}' now; write that instead."));
+
+    [TestCase("ConnectTimeout", "Connect:Timeout")]
+    [TestCase("RuntimeDirectory", "Connect:RuntimeDirectory")]
+    [TestCase("RingCapacity", "Ring:Capacity")]
+    [TestCase("Callbacks:MaxQueuedCalls", "Limits:MaxQueuedCallsPerConnection")]
+    public void Key_OfAChannelThatHadNoGroup_IsToldWithItsNewName(string key, string name) => Assert.That(
+        FailureOfClient((key, "3")), Does.Contain($"'{key.Split(':')[^1]}' is named '{name}' now; write that"));
+
+    [TestCase(typeof(ShmServerOptions))]
+    [TestCase(typeof(ShmChannelOptions))]
+    [TestCase(typeof(ShmCallbackOptions))]
+    public void Names_OfFormerOptions_AreGoneAndTheNewOnesAreThere(Type options)
+    {
+        Assert.That(FormerOptions.Of(options), Is.Not.Empty);
+        foreach ((string former, string name) in FormerOptions.Of(options))
+        {
+            string[] parts = name.Split(':');
+            Assert.That(options.GetProperty(former), Is.Null);
+            Assert.That(options.GetProperty(parts[0])?.PropertyType.GetProperty(parts[1]), Is.Not.Null, name);
         }
     }
 
     [Test]
     public async Task Section_ThatIsMissing_IsLoggedWithTheNearestName()
     {
-        _host.Section(("Servr:MaxQueuedCalls", "1"), ("Clients:ConnectTimeout", "00:00:01"));
+        _host.Section(("Servr:Limits:MaxCallbackDepth", "1"), ("Clients:Connect:Timeout", "00:00:01"));
         IConfigurationSection missing = _host.Section().GetSection("Server");
         _host.Services.AddShmServer(_host.Address).Bind(missing);
         _host.Services.AddShmClient<ConformanceClient>(_host.Address).Bind(missing);
@@ -105,7 +137,7 @@ public class MistakeTests
     [Test]
     public async Task Section_ThatExists_IsNotLogged()
     {
-        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("MaxQueuedCalls", "1")));
+        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("Limits:MaxCallbackDepth", "1")));
 
         await _host.StartAsync();
 
@@ -247,6 +279,15 @@ public class MistakeTests
 
         Assert.That(_host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
     }
+
+    private static IEnumerable<string> TimesOf(Type type, string path) =>
+        from property in type.GetProperties()
+        from time in property.PropertyType == typeof(TimeSpan) || property.PropertyType == typeof(TimeSpan?)
+            ? [path + property.Name]
+            : property.PropertyType.Namespace == nameof(RpcOverShm) && property.PropertyType != typeof(ShmServiceConfig)
+                ? TimesOf(property.PropertyType, $"{path}{property.Name}:")
+                : []
+        select time;
 
     private string FailureOfServer(params (string Key, string Value)[] entries)
     {

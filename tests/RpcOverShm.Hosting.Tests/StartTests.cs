@@ -1,3 +1,5 @@
+using System.Text;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Options;
 using RpcOverShm.Hosting.Calls;
@@ -23,9 +25,14 @@ public class StartTests
     [Test]
     public void Bind_OfAllKinds_SetsTheOptions()
     {
-        _host.Services.AddShmServer(_host.Address, options => options.MaxQueuedCalls = 7).Bind(_host.Section(
-            ("MaxConcurrentCalls", "3"),
-            ("HandshakeTimeout", "00:00:02"),
+        _host.Services.AddShmServer(
+            _host.Address, options => options.Limits.MaxQueuedCallsPerConnection = 7).Bind(_host.Section(
+            ("Limits:MaxConcurrentCalls", "3"),
+            ("Listen:HandshakeTimeout", "00:00:02"),
+            ("Listen:RuntimeDirectory", "/run/never-made"),
+            ("Listen:AllowedUsers:0", "0"),
+            ("Limits:MaxConnectionBufferSize", "8000000"),
+            ("Ring:Capacity", "131072"),
             ("ResponseCompressionLevel", "SmallestSize"),
             ("Scheduling", "ThreadPool"),
             ("EnableDetailedErrors", "true")));
@@ -33,12 +40,16 @@ public class StartTests
         ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
             .Get(_host.Address);
 
-        Assert.That(options.MaxConcurrentCalls, Is.EqualTo(3));
-        Assert.That(options.HandshakeTimeout, Is.EqualTo(TimeSpan.FromSeconds(2)));
+        Assert.That(options.Limits.MaxConcurrentCalls, Is.EqualTo(3));
+        Assert.That(options.Listen.HandshakeTimeout, Is.EqualTo(TimeSpan.FromSeconds(2)));
         Assert.That(options.ResponseCompressionLevel, Is.EqualTo(System.IO.Compression.CompressionLevel.SmallestSize));
+        Assert.That(options.Listen.AllowedUsers, Is.EqualTo(new[] { "0" }));
+        Assert.That(options.Limits.MaxConnectionBufferSize, Is.EqualTo(8_000_000));
+        Assert.That(options.Ring.Capacity, Is.EqualTo(128 << 10));
+        Assert.That(options.Ring.MaxPeerCapacity, Is.EqualTo(16 << 20), "In the group, and not in the section.");
         Assert.That(options.Scheduling, Is.EqualTo(ShmSchedulingMode.ThreadPool));
         Assert.That(options.EnableDetailedErrors, Is.True);
-        Assert.That(options.MaxQueuedCalls, Is.EqualTo(7), "Set in code, and not in the section.");
+        Assert.That(options.Limits.MaxQueuedCallsPerConnection, Is.EqualTo(7), "Set in code, and not in the section.");
         Assert.That(options.LoggerFactory, Is.SameAs(_host.Log));
     }
 
@@ -46,34 +57,35 @@ public class StartTests
     public void Configure_WithServices_SetsTheOptionsInOrder()
     {
         _host.Services.AddSingleton(new Version(3, 1));
-        _host.Services.AddShmServer(_host.Address, options => options.MaxConcurrentCalls = 1)
+        _host.Services.AddShmServer(_host.Address, options => options.Limits.MaxConcurrentCalls = 1)
             .Configure((provider, options) =>
-                options.MaxConcurrentCalls += provider.GetRequiredService<Version>().Major);
+                options.Limits.MaxConcurrentCalls += provider.GetRequiredService<Version>().Major);
 
         ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
             .Get(_host.Address);
 
-        Assert.That(options.MaxConcurrentCalls, Is.EqualTo(4));
+        Assert.That(options.Limits.MaxConcurrentCalls, Is.EqualTo(4));
     }
 
     [Test]
     public async Task Bind_BeforeALowerLimitInCode_LeavesTheOptionThatFollowsIt()
     {
-        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("MaxQueuedCalls", "5")))
-            .Configure(options => options.MaxConnections = 10);
+        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("Listen:MaxConnectionsPerUser", "5")))
+            .Configure(options => options.Listen.MaxConnections = 10);
 
         await _host.StartAsync();
 
         ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
             .Get(_host.Address);
-        Assert.That(options.MaxConnectionsPerProcess, Is.EqualTo(10));
+        Assert.That(options.Listen.MaxConnectionsPerProcess, Is.Null);
     }
 
-    [TestCase("MaxConcurentCalls", "3", "MaxConcurentCalls", Description = "A misspelt name")]
-    [TestCase("MaxQueuedCalls", "many", "MaxQueuedCalls")]
+    [TestCase("Limits:MaxConcurentCalls", "3", "MaxConcurentCalls", Description = "A misspelt name")]
+    [TestCase("Limits:MaxQueuedCallsPerConnection", "many", "MaxQueuedCallsPerConnection")]
+    [TestCase("Limits", "many", "'Limits' is a group of options")]
     [TestCase("Codecs:0", "json", "Codecs")]
-    [TestCase("AllowedUsers", "alice", "'AllowedUsers' is a list: write [\"alice\"], or AllowedUsers__0=alice")]
-    [TestCase("RequestHeadTimeout", " 30", "30 days")]
+    [TestCase("Listen:AllowedUsers", "alice", "'AllowedUsers' is a list: write [\"alice\"], or AllowedUsers__0=alice")]
+    [TestCase("Limits:RequestHeadTimeout", " 30", "30 days")]
     public void Bind_OfABadSection_FailsTheStartAndNamesTheKey(string key, string value, string named)
     {
         _host.Log.Expect(HostFailed);
@@ -86,23 +98,45 @@ public class StartTests
 
     [TestCase(typeof(ShmServerOptions))]
     [TestCase(typeof(ShmChannelOptions))]
+    [TestCase(typeof(ShmCallbackOptions))]
+    [TestCase(typeof(ShmListenOptions))]
+    [TestCase(typeof(ShmServerLimits))]
+    [TestCase(typeof(ShmConnectOptions))]
+    [TestCase(typeof(ShmRingOptions))]
     public void Bind_OfEachOption_SetsItOrSaysThatItIsSetInCode(Type options)
     {
-        IReadOnlyList<string> inCode = options == typeof(ShmServerOptions)
-            ? BoundOptions.OfServersInCode
-            : BoundOptions.OfChannelsInCode;
-
-        // An interface, a delegate, an abstract class or a list of those has no text.
+        // An interface, a delegate, an abstract class or a list of those has no text. A group has a constructor.
         IEnumerable<string> without = options.GetProperties()
             .Where(one => !HasText(one.PropertyType) && !one.PropertyType.GetGenericArguments().Any(HasText))
             .Select(one => one.Name);
 
-        Assert.That(inCode, Is.EquivalentTo(without));
+        Assert.That(BoundOptions.InCode.GetValueOrDefault(options, []), Is.EquivalentTo(without));
 
         static bool HasText(Type type) => type.IsValueType
             || type == typeof(string)
-            || type == typeof(ShmServiceConfig)
-            || type == typeof(ShmCallbackOptions);
+            || (type.Namespace == nameof(RpcOverShm) && type.GetConstructor([]) is not null);
+    }
+
+    [Test]
+    public void Bind_OfAnEmptyGroup_LeavesItsOptions(
+        [Values("Limits", "Listen", "Ring")] string group, [Values("{}", "null", "\"\"")] string value)
+    {
+        IConfigurationRoot json = new ConfigurationBuilder()
+            .AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes($$"""{ "S": { "{{group}}": {{value}} } }""")))
+            .Build();
+        _host.Services.AddShmServer(_host.Address, options =>
+        {
+            options.Ring.Capacity = 64 << 10;
+            options.Listen.MaxConnections = 5;
+            options.Limits.MaxCallbackDepth = 3;
+        }).Bind(json.GetSection("S"));
+
+        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(_host.Address);
+
+        Assert.That(
+            (options.Ring.Capacity, options.Listen.MaxConnections, options.Limits.MaxCallbackDepth),
+            Is.EqualTo((64 << 10, 5, 3)));
     }
 
     [Test]
@@ -110,11 +144,11 @@ public class StartTests
     {
         _host.Log.Expect(HostFailed);
         _host.Services.AddShmClient<Conformance.ConformanceClient>(_host.Address)
-            .Bind(_host.Section(("ConectTimeout", "3")));
+            .Bind(_host.Section(("Connect:Timeot", "3")));
 
         OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
 
-        Assert.That(failure!.Message, Does.Contain("ConectTimeout"));
+        Assert.That(failure!.Message, Does.Contain("Timeot"));
     }
 
     [Test]
@@ -122,11 +156,11 @@ public class StartTests
     {
         _host.Log.Expect(HostFailed);
         _host.Services.AddShmServer(_host.Address)
-            .Bind(_host.Section(("MaxConnections", "10"), ("MaxConnectionsPerProcess", "11")));
+            .Bind(_host.Section(("Listen:MaxConnections", "10"), ("Listen:MaxConnectionsPerProcess", "11")));
 
         OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
 
-        Assert.That(failure!.Message, Does.Contain("MaxConnectionsPerProcess is at most MaxConnections"));
+        Assert.That(failure!.Message, Does.Contain("Listen.MaxConnectionsPerProcess is at most Listen.MaxConnections"));
     }
 
     [Test]
@@ -146,11 +180,11 @@ public class StartTests
     {
         _host.Log.Expect(HostFailed);
         _host.Services.AddShmClient<Conformance.ConformanceClient>(
-            _host.Address, options => options.ConnectTimeout = TimeSpan.Zero);
+            _host.Address, options => options.Connect.Timeout = TimeSpan.Zero);
 
         OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
 
-        Assert.That(failure!.Message, Does.Contain("ConnectTimeout"));
+        Assert.That(failure!.Message, Does.Contain("Connect.Timeout is above zero"));
     }
 
     [Test]

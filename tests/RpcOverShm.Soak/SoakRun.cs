@@ -31,7 +31,7 @@ internal sealed class SoakRun : IAsyncDisposable
             settings.Seed, _outages, _faultTimes, _recoveries, Findings, () => _fleet!.Server.Peer.Id)
         {
             Recovery = s_recovery * MachineShare.LargestFactor * settings.Patience,
-            ConnectTimeout = new ShmStreamOptions().ConnectTimeout * settings.Patience,
+            ConnectTimeout = new ShmStreamOptions().Connect.Timeout * settings.Patience,
         };
         _journals = new JournalCheck(_outages, _faultTimes, Findings);
         _reader = new LedgerReader(_book, _journals, Findings, settings.Patience);

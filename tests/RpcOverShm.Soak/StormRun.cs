@@ -27,7 +27,7 @@ internal sealed class StormRun : IAsyncDisposable
         Book = new CallBook(
             settings.Seed, outages, outages, new Recoveries(), Findings, () => _fleet!.Server.Peer.Id)
         {
-            ConnectTimeout = new ShmStreamOptions().ConnectTimeout,
+            ConnectTimeout = new ShmStreamOptions().Connect.Timeout,
         };
         _journals = new JournalCheck(outages, outages, Findings);
         _reader = new LedgerReader(Book, _journals, Findings, settings.Patience) { StuckAfter = s_stuck };

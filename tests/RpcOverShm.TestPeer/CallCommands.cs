@@ -19,8 +19,12 @@ internal sealed class CallCommands : IAsyncDisposable
     public Task<string> OpenAsync(
         string address, string? directory, string[] trusted, Action<ShmChannelOptions>? change = null)
     {
-        var options = new ShmChannelOptions { RuntimeDirectory = directory, MaxReceiveMessageSize = null };
-        Array.ForEach(trusted, options.TrustedServerUsers.Add);
+        var options = new ShmChannelOptions
+        {
+            Connect = { RuntimeDirectory = directory },
+            MaxReceiveMessageSize = null,
+        };
+        Array.ForEach(trusted, options.Connect.TrustedServerUsers.Add);
         change?.Invoke(options);
         _channel = ShmChannel.ForAddress(address, options);
         _client = new ScriptClient(_channel.CreateCallInvoker());
@@ -42,7 +46,7 @@ internal sealed class CallCommands : IAsyncDisposable
         return OpenAsync(address, directory, [], options =>
         {
             options.Scheduling = scheduling;
-            options.CallbackServices.Add(script.Build());
+            options.Callbacks.Services.Add(script.Build());
         });
     }
 

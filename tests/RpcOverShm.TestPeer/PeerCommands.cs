@@ -20,7 +20,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["serve"] = words => _serve.ServeAnySizeAsync(
             words[1], Place(words), Others(words, 3), Others(words, 4), words.Length > 5 ? Number(words[5]) : null),
         ["serve-default"] = words => _serve.ServeAsync(
-            words[1], new ShmServerOptions { RuntimeDirectory = Place(words) }),
+            words[1], new ShmServerOptions { Listen = { RuntimeDirectory = Place(words) } }),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3)),
@@ -28,7 +28,7 @@ internal sealed class PeerCommands : IAsyncDisposable
             words[1], words[2], [], options =>
             {
                 options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
-                options.CallbackServices.Add(new Script().Build());
+                options.Callbacks.Services.Add(new Script().Build());
             }),
         ["blocking-callback-channel"] = words => _call.OpenForBlockingCallbacksAsync(
             words[1], words[2], Enum.Parse<ShmSchedulingMode>(words[3])),

@@ -20,13 +20,13 @@ internal sealed class ServeCommands : IAsyncDisposable
     {
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = directory,
+            Listen = { RuntimeDirectory = directory, AllowedGroup = groups.SingleOrDefault() },
             MaxReceiveMessageSize = null,
-            MaxConnectionBufferSize = 128 << 20, // as by default, although messages have no limit
-            AllowedGroup = groups.SingleOrDefault(),
+            Limits = { MaxConnectionBufferSize = 128 << 20 }, // as by default, although messages have no limit
         };
-        options.MaxConnections = maxConnections ?? options.MaxConnections;
-        Array.ForEach(users, options.AllowedUsers.Add);
+        options.Listen.MaxConnections = maxConnections ?? options.Listen.MaxConnections;
+        options.Listen.MaxConnectionsPerProcess = maxConnections; // the share of a user is tested, not of a process
+        Array.ForEach(users, options.Listen.AllowedUsers.Add);
         return ServeAsync(address, options);
     }
 

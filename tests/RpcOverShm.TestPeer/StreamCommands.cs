@@ -16,9 +16,9 @@ internal sealed class StreamCommands : IAsyncDisposable
 
     public Task<string> ListenAsync(string address, string? directory, string[] users, int? maxWaiting)
     {
-        var options = new ShmStreamOptions { RuntimeDirectory = directory };
+        var options = new ShmStreamListenerOptions { Listen = { RuntimeDirectory = directory } };
         options.MaxWaitingStreams = maxWaiting ?? options.MaxWaitingStreams;
-        Array.ForEach(users, options.AllowedUsers.Add);
+        Array.ForEach(users, options.Listen.AllowedUsers.Add);
         _listener = new ShmStreamListener(address, options);
         _listener.Start();
         return Task.FromResult("");
@@ -26,8 +26,8 @@ internal sealed class StreamCommands : IAsyncDisposable
 
     public async Task<string> ConnectAsync(string address, string? directory, string[] trusted)
     {
-        var options = new ShmStreamOptions { RuntimeDirectory = directory };
-        Array.ForEach(trusted, options.TrustedServerUsers.Add);
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = directory } };
+        Array.ForEach(trusted, options.Connect.TrustedServerUsers.Add);
         _stream = await ShmStream.ConnectAsync(address, options);
         return "";
     }

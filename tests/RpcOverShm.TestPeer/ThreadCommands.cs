@@ -40,8 +40,8 @@ internal static class ThreadCommands
                 return Task.FromResult(request);
             },
         };
-        var options = new ShmChannelOptions { RuntimeDirectory = directory };
-        options.CallbackServices.Add(callbacks.Build());
+        var options = new ShmChannelOptions { Connect = { RuntimeDirectory = directory } };
+        options.Callbacks.Services.Add(callbacks.Build());
         s_channelOfCallbacks = ShmChannel.ForAddress(address, options);
         var client = new ScriptClient(s_channelOfCallbacks.CreateCallInvoker());
         await s_channelOfCallbacks.ConnectAsync();
@@ -77,7 +77,10 @@ internal static class ThreadCommands
     {
         // Read once by the pool, when the first of its threads blocks.
         AppContext.SetData("System.Threading.ThreadPool.Blocking.ThreadsToAddWithoutDelay_ProcCountFactor", tasks);
-        using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { RuntimeDirectory = directory });
+        using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions
+        {
+            Connect = { RuntimeDirectory = directory },
+        });
         var client = new ScriptClient(channel.CreateCallInvoker());
         await channel.ConnectAsync();
 

@@ -21,10 +21,13 @@ internal static class WatchdogCommands
     public static async Task<string> CountAsync(string directory, int connections, int microseconds)
     {
         const string Address = "shm://crowd";
-        await using var server = new ShmServer(Address, new ShmServerOptions { RuntimeDirectory = directory });
+        await using var server = new ShmServer(Address, new ShmServerOptions
+        {
+            Listen = { RuntimeDirectory = directory },
+        });
         server.Services.Add(new Script { Unary = (request, _) => Use(microseconds, request) }.Build());
         await server.StartAsync();
-        var options = new ShmChannelOptions { RuntimeDirectory = directory };
+        var options = new ShmChannelOptions { Connect = { RuntimeDirectory = directory } };
         ShmChannel[] channels =
             [.. Enumerable.Range(0, connections).Select(_ => ShmChannel.ForAddress(Address, options))];
         ScriptClient[] clients = [.. channels.Select(channel => new ScriptClient(channel.CreateCallInvoker()))];
@@ -57,7 +60,10 @@ internal static class WatchdogCommands
         int refused = 0;
         BackgroundThread.Refuses = name => name == "RpcOverShm watchdog" && Interlocked.Increment(ref refused) > 0;
         using var mayEnd = new SemaphoreSlim(0);
-        await using var server = new ShmServer(Address, new ShmServerOptions { RuntimeDirectory = directory });
+        await using var server = new ShmServer(Address, new ShmServerOptions
+        {
+            Listen = { RuntimeDirectory = directory },
+        });
         server.Services.Add(new Script
         {
             Unary = (request, _) => request.Text() == "quick" || mayEnd.Wait(Timeouts.Wait)
@@ -66,7 +72,7 @@ internal static class WatchdogCommands
         }.Build());
         await server.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            Address, new ShmChannelOptions { RuntimeDirectory = directory });
+            Address, new ShmChannelOptions { Connect = { RuntimeDirectory = directory } });
         var client = new ScriptClient(channel.CreateCallInvoker());
         await client.UnaryAsync(Payloads.Of("quick")).ResponseAsync.Bounded();
 

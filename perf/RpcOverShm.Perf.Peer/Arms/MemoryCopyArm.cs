@@ -24,7 +24,7 @@ internal sealed class MemoryCopyArm : IArm
 
     private sealed class Pump : IPump
     {
-        private readonly byte[] _ring = new byte[new ShmChannelOptions().RingCapacity];
+        private readonly byte[] _ring = new byte[new ShmChannelOptions().Ring.Capacity];
         private byte[] _message = [];
         private int _offset;
 

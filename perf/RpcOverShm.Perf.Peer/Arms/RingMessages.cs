@@ -81,8 +81,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
         }
     }
 
-    private static ConnectionSettings Settings() =>
-        OptionChecks.Stream<RingMessages>(new ShmStreamOptions(), AccessPolicy.OwnUserOnly);
+    private static ConnectionSettings Settings() => new ShmStreamOptions().ToConnectionSettings();
 
     private bool TryReceive(bool mayPark)
     {

@@ -20,8 +20,7 @@ internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = 
         var options = new ShmServerOptions
         {
             MaxReceiveMessageSize = null,
-            MaxConnections = null,
-            MaxConnectionsPerProcess = null,
+            Listen = { MaxConnections = null, MaxConnectionsPerProcess = int.MaxValue },
             Scheduling = _scheduling,
         };
         if (format?.Codec is { } codec)
@@ -50,7 +49,7 @@ internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = 
         };
         if (OffersCallbacks)
         {
-            options.CallbackServices.Add(Conformance.BindService(new OfferedService()));
+            options.Callbacks.Services.Add(Conformance.BindService(new OfferedService()));
         }
 
         if (IsWatched)

@@ -25,7 +25,7 @@ internal sealed record RuntimeFacts(
             $"{collector}, {concurrent}",
             threshold,
             Tiering(),
-            new ShmChannelOptions().RingCapacity);
+            new ShmChannelOptions().Ring.Capacity);
     }
 
     public static RuntimeFacts Read(LineReader line) => new(

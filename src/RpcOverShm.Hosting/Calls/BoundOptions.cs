@@ -9,29 +9,31 @@ using Microsoft.Extensions.Options;
 namespace RpcOverShm.Hosting.Calls;
 
 /// <summary>
-/// Binds sections of the configuration to options; refuses names that are no option, options that are set in code only,
-/// and times that are a number alone. The calls of Bind are replaced by generated code, which needs their types.
+/// Binds sections of the configuration to options; refuses names that are no option, or none any more, options that are
+/// set in code only, and times that are a number alone. The calls of Bind are replaced by generated code, which needs
+/// their types.
 /// </summary>
 internal static class BoundOptions
 {
-    /// <summary>The options of a server that no text can stand for. The generated code would pass over them.</summary>
-    public static readonly IReadOnlyList<string> OfServersInCode =
-    [
-        nameof(ShmServerOptions.LoggerFactory),
-        nameof(ShmServerOptions.Interceptors),
-        nameof(ShmServerOptions.MessageInspectors),
-        nameof(ShmServerOptions.Codecs),
-    ];
-
-    /// <summary>The options of a channel that no text can stand for.</summary>
-    public static readonly IReadOnlyList<string> OfChannelsInCode =
-    [
-        nameof(ShmChannelOptions.LoggerFactory),
-        nameof(ShmChannelOptions.Credentials),
-        nameof(ShmChannelOptions.Codec),
-        nameof(ShmChannelOptions.MessageInspectors),
-        nameof(ShmChannelOptions.CallbackServices),
-    ];
+    /// <summary>The options that no text can stand for. The generated code would pass over them.</summary>
+    public static readonly IReadOnlyDictionary<Type, string[]> InCode = new Dictionary<Type, string[]>
+    {
+        [typeof(ShmServerOptions)] =
+        [
+            nameof(ShmServerOptions.LoggerFactory),
+            nameof(ShmServerOptions.Interceptors),
+            nameof(ShmServerOptions.MessageInspectors),
+            nameof(ShmServerOptions.Codecs),
+        ],
+        [typeof(ShmChannelOptions)] =
+        [
+            nameof(ShmChannelOptions.LoggerFactory),
+            nameof(ShmChannelOptions.Credentials),
+            nameof(ShmChannelOptions.Codec),
+            nameof(ShmChannelOptions.MessageInspectors),
+        ],
+        [typeof(ShmCallbackOptions)] = [nameof(ShmCallbackOptions.Services)],
+    };
 
     private const DynamicallyAccessedMemberTypes Properties = DynamicallyAccessedMemberTypes.PublicProperties;
 
@@ -41,7 +43,7 @@ internal static class BoundOptions
     {
         try
         {
-            CheckNames(section, typeof(ShmServerOptions), OfServersInCode);
+            CheckNames(section, typeof(ShmServerOptions));
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
@@ -58,7 +60,7 @@ internal static class BoundOptions
     {
         try
         {
-            CheckNames(section, typeof(ShmChannelOptions), OfChannelsInCode);
+            CheckNames(section, typeof(ShmChannelOptions));
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
@@ -70,14 +72,20 @@ internal static class BoundOptions
     }
 
     private static void CheckNames(
-        IConfiguration section, [DynamicallyAccessedMembers(Properties)] Type type, IReadOnlyList<string> inCode)
+        IConfiguration section, [DynamicallyAccessedMembers(Properties)] Type type)
     {
         PropertyInfo[] options = type.GetProperties(BindingFlags.Public | BindingFlags.Instance);
+        string[] inCode = InCode.GetValueOrDefault(type, []);
         foreach (IConfigurationSection child in section.GetChildren())
         {
             if (inCode.Contains(child.Key, StringComparer.OrdinalIgnoreCase))
             {
                 throw new InvalidOperationException($"'{child.Key}' cannot be configured; it is set in code.");
+            }
+
+            if (FormerOptions.Of(type).TryGetValue(child.Key, out string? name))
+            {
+                throw new InvalidOperationException($"'{child.Key}' is named '{name}' now; write that instead.");
             }
 
             PropertyInfo option = Array.Find(
@@ -101,37 +109,36 @@ internal static class BoundOptions
         {
             CheckTime(value);
         }
-        else if (type == typeof(ShmCallbackOptions))
+        else if (GroupOf(type) is { } group)
         {
-            CheckNames(value, typeof(ShmCallbackOptions), []);
+            CheckNames(value, group);
         }
-        else if (type == typeof(ShmServiceConfig))
+        else if (type.IsGenericType && GroupOf(type.GetGenericArguments()[0]) is { } item)
         {
-            CheckNames(value, typeof(ShmServiceConfig), []);
-        }
-        else if (type == typeof(IList<ShmMethodConfig>))
-        {
-            foreach (IConfigurationSection item in value.GetChildren())
+            foreach (IConfigurationSection one in value.GetChildren())
             {
-                CheckNames(item, typeof(ShmMethodConfig), []);
+                CheckNames(one, item);
             }
-        }
-        else if (type == typeof(IList<ShmMethodName>))
-        {
-            foreach (IConfigurationSection item in value.GetChildren())
-            {
-                CheckNames(item, typeof(ShmMethodName), []);
-            }
-        }
-        else if (type == typeof(ShmRetryPolicy))
-        {
-            CheckNames(value, typeof(ShmRetryPolicy), []);
-        }
-        else if (type == typeof(ShmRetryThrottling))
-        {
-            CheckNames(value, typeof(ShmRetryThrottling), []);
         }
     }
+
+    // The trimmer keeps the properties of the types that are named here.
+    [return: DynamicallyAccessedMembers(Properties)]
+    private static Type? GroupOf(Type type) => type.Name switch
+    {
+        nameof(ShmListenOptions) => typeof(ShmListenOptions),
+        nameof(ShmServerLimits) => typeof(ShmServerLimits),
+        nameof(ShmRingOptions) => typeof(ShmRingOptions),
+        nameof(ShmConnectOptions) => typeof(ShmConnectOptions),
+        nameof(ShmCallbackOptions) => typeof(ShmCallbackOptions),
+        nameof(ShmCallLimits) => typeof(ShmCallLimits),
+        nameof(ShmServiceConfig) => typeof(ShmServiceConfig),
+        nameof(ShmMethodConfig) => typeof(ShmMethodConfig),
+        nameof(ShmMethodName) => typeof(ShmMethodName),
+        nameof(ShmRetryPolicy) => typeof(ShmRetryPolicy),
+        nameof(ShmRetryThrottling) => typeof(ShmRetryThrottling),
+        _ => null,
+    };
 
     // The binder passes over a text for a list or a group.
     private static void CheckText(IConfigurationSection value, Type type)

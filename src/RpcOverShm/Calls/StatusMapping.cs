@@ -172,7 +172,7 @@ internal static class StatusMapping
     public static Status TooManyCalls(PeerLimits limits) => new(
         StatusCode.ResourceExhausted,
         $"The server takes at most {limits.MaxCalls} calls at a time on one connection "
-        + $"(its {CallLimit} and MaxQueuedCalls).");
+        + $"(its {CallLimit} and MaxQueuedCallsPerConnection).");
 
     /// <summary>Returns the status of a call whose request or head the server has no more memory for.</summary>
     public static Status BufferFull(BufferBudget full) => new(
@@ -183,7 +183,7 @@ internal static class StatusMapping
     public static Status TooManyWaiting(string option, long limit, int maxQueued) => new(
         StatusCode.ResourceExhausted,
         $"The server runs at most {limit} calls at a time ({option}), "
-        + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
+        + $"and {maxQueued} more of this connection may wait (MaxQueuedCallsPerConnection).");
 
     /// <summary>Returns the status of a call that can neither run on its instance nor wait for that.</summary>
     public static Status TooManyWaitingForInstance(string option, int limit, string queuedOption, int queued) => new(
@@ -201,7 +201,7 @@ internal static class StatusMapping
 
     /// <summary>The status of a callback to a client that offers no services.</summary>
     public static Status NoCallbacks => new(
-        StatusCode.Unimplemented, "The client's channel offers no services (ShmChannelOptions.CallbackServices).");
+        StatusCode.Unimplemented, "The client's channel offers no services (ShmChannelOptions.Callbacks.Services).");
 
     /// <summary>The status of a callback after its session has ended.</summary>
     public static Status SessionEnded => new(

@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace RpcOverShm.Diagnostics;
 
@@ -8,6 +9,10 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal sealed class GuardedLogger(ILogger inner) : ILogger
 {
+    /// <summary>Returns the logger of a public type; one that drops everything without a factory.</summary>
+    public static ILogger Of<T>(ILoggerFactory? factory) =>
+        factory is null ? NullLogger.Instance : new GuardedLogger(factory.CreateLogger(typeof(T).FullName!));
+
     public bool IsEnabled(LogLevel logLevel)
     {
         try

@@ -105,7 +105,7 @@ internal static partial class ShmLog
         116,
         LogLevel.Warning,
         "Connection {ConnectionId} with {Peer}: the ring stays at {Capacity} bytes and does not grow to {Wanted}: "
-        + "{Reason}. Only throughput suffers. Free memory, or lower RingCapacity.")]
+        + "{Reason}. Only throughput suffers. Free memory, or lower Ring.Capacity.")]
     public static partial void RingNotGrown(
         ILogger logger, Guid connectionId, string peer, long capacity, long wanted, string reason);
 

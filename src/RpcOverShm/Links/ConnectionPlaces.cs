@@ -39,6 +39,7 @@ internal sealed class ConnectionPlaces
     private readonly Gate _gate = new();
     private readonly Dictionary<int, int> _byProcess = [];
     private readonly UserShares _byUser;
+    private readonly long _mostOfProcess;
     private int _count;
 
     public ConnectionPlaces(DoorLimits limits)
@@ -54,6 +55,7 @@ internal sealed class ConnectionPlaces
         _limits = limits;
         _most = isOption ? limits.MaxConnections!.Value : most;
         _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 4";
+        _mostOfProcess = limits.MaxConnectionsPerProcess ?? UserShares.HalfOf(_most);
         _byUser = new UserShares(limits.MaxConnectionsPerUser ?? UserShares.HalfOf(_most));
         _maxDescriptors = maxDescriptors;
     }
@@ -84,11 +86,11 @@ internal sealed class ConnectionPlaces
                 return new ReachedLimit(_nameOfMost, _most, $"there are {_count} connections");
             }
 
-            if (own >= _limits.MaxConnectionsPerProcess)
+            if (own >= _mostOfProcess)
             {
                 return new ReachedLimit(
                     nameof(DoorLimits.MaxConnectionsPerProcess),
-                    _limits.MaxConnectionsPerProcess.Value,
+                    _mostOfProcess,
                     $"process {client.ProcessId} has {own} connections");
             }
 

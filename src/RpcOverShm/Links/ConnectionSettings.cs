@@ -19,9 +19,6 @@ internal sealed record ConnectionSettings
     /// <summary>The time limit of one connection attempt, including its handshake.</summary>
     public required TimeSpan ConnectTimeout { get; init; }
 
-    /// <summary>The name of the public option with that limit, for refusals and log entries.</summary>
-    public string TimeoutOption { get; init; } = "ConnectTimeout";
-
     /// <summary>The limits of a listener with these settings.</summary>
     public DoorLimits Door { get; init; } = DoorLimits.None;
 
@@ -44,12 +41,15 @@ internal sealed record ConnectionSettings
 }
 
 /// <summary>
-/// The limits of a listener, made from the checked options. Null stands for no limit of that kind; for a user it stands
-/// for half of all connections.
+/// The limits of a listener, made from the checked options. Null stands for what the system allows; for a process or a
+/// user it stands for half of all connections.
 /// </summary>
 internal sealed record DoorLimits(
-    int MaxPendingHandshakes, int? MaxConnections, int? MaxConnectionsPerProcess, int? MaxConnectionsPerUser = null)
+    int MaxPendingHandshakes,
+    int? MaxConnections = null,
+    int? MaxConnectionsPerProcess = null,
+    int? MaxConnectionsPerUser = null)
 {
     /// <summary>The limits for settings that do not listen.</summary>
-    public static DoorLimits None { get; } = new(int.MaxValue, null, null);
+    public static DoorLimits None { get; } = new(int.MaxValue);
 }

@@ -15,6 +15,7 @@ namespace RpcOverShm.Links;
 internal sealed class Doorman
 {
     private const string ThreadName = "RpcOverShm doorman";
+    private const string TimeoutOption = "HandshakeTimeout"; // the public option
     private const int StackBytes = 256 << 10;
 
     // The clients that are accepted before the others' hellos are looked at.
@@ -112,11 +113,11 @@ internal sealed class Doorman
 
         while (_pending.TakeOverdue(Now) is { } overdue)
         {
-            LimitEvents.Count(_settings.TimeoutOption);
+            LimitEvents.Count(TimeoutOption);
             Refuse(
                 overdue,
                 RefusalReason.BadHello,
-                $"No hello came in time: {_settings.TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
+                $"No hello came in time: {TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
                 + "and less while many clients connect.");
         }
 

@@ -13,7 +13,7 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal static class Handshake
 {
-    private const string LargestPeerRing = nameof(ConnectionSettings.MaxPeerRingCapacity);
+    private const string LargestPeerRing = "Ring.MaxPeerCapacity"; // the public option
 
     /// <summary>Sends a hello with the descriptor of this side's segment.</summary>
     public static void Send(Socket socket, Hello hello, SharedSegment? segment) =>
@@ -90,7 +90,7 @@ internal static class Handshake
 
         string self = peer == "client" ? "server" : "client";
         string text = $"The {peer}'s ring of {announced} bytes exceeds the {settings.MaxPeerRingCapacity} that "
-            + $"{LargestPeerRing} of the {self} allows. Lower RingCapacity of the {peer}, or raise {LargestPeerRing}.";
+            + $"{LargestPeerRing} of the {self} allows. Lower Ring.Capacity of the {peer}, or raise {LargestPeerRing}.";
         LimitEvents.Reached(
             settings.Logger,
             LargestPeerRing,

@@ -59,10 +59,14 @@ internal sealed class RendezvousAddress
     /// Checks an address and determines the paths of its files. Names resolve in the runtime directory; null stands for
     /// the default one. Accesses no other file.
     /// </summary>
+    /// <param name="address">The text.</param>
+    /// <param name="runtimeDirectory">The option RuntimeDirectory.</param>
+    /// <param name="option">Its name with its group.</param>
     /// <exception cref="ArgumentException">
     /// The address is malformed or null, or the directory is not absolute; the message says what is allowed.
     /// </exception>
-    public static RendezvousAddress Parse(string address, string? runtimeDirectory)
+    public static RendezvousAddress Parse(
+        string address, string? runtimeDirectory, string option = "RuntimeDirectory")
     {
         if (address is null)
         {
@@ -75,7 +79,7 @@ internal sealed class RendezvousAddress
         if (runtimeDirectory is not null && !Path.IsPathFullyQualified(runtimeDirectory))
         {
             throw new ArgumentException(
-                $"RuntimeDirectory is an absolute path, such as '/run/my-app', or null; not '{runtimeDirectory}', "
+                $"{option} is an absolute path, such as '/run/my-app', or null; not '{runtimeDirectory}', "
                 + "which would depend on the current directory of each process.");
         }
 

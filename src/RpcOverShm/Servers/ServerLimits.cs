@@ -1,4 +1,5 @@
 using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
@@ -15,9 +16,12 @@ internal sealed record ServerLimits(
     // The names of the public options, for log entries and details of a status. A test compares them.
     public const string PerConnectionOption = StatusMapping.CallLimit;
     public const string CallsOption = "MaxConcurrentCalls";
-    public const string QueuedOption = "MaxQueuedCalls";
+    public const string QueuedOption = "MaxQueuedCallsPerConnection";
     public const string ConnectionBytesOption = "MaxConnectionBufferSize";
     public const string BytesOption = "MaxBufferSize";
     public const string HeadTimeoutOption = "RequestHeadTimeout";
     public const string DepthOption = "MaxCallbackDepth";
+
+    /// <summary>The calls that this side takes at a time from one peer: running and waiting.</summary>
+    public uint CallsAtATime => (uint)Math.Min(PeerLimits.CallsPerConnection, (long)PerConnection + Queued);
 }

@@ -22,7 +22,7 @@ using MeterProvider metrics = Sdk.CreateMeterProviderBuilder().AddRpcOverShmInst
     .AddReader(new BaseExportingMetricReader(counts)).Build();
 var watcher = new Watcher();
 var options = new ShmChannelOptions();
-options.CallbackServices.Add(NoteWatcher.BindService(watcher));
+options.Callbacks.Services.Add(NoteWatcher.BindService(watcher));
 using ShmChannel channel = ShmChannel.ForAddress("shm://outside", options);
 var client = new Notes.NotesClient(channel);
 

@@ -14,15 +14,17 @@ internal sealed class AccessOptionTests
     public void Names_ThatDoNotExist_AreRefusedWithTheOption(string? name)
     {
         string users = "takes the names or numbers (0 to 4294967294) of users of this system; ";
-        Refuses(() => Server(options => options.AllowedUsers.Add(name!)), "AllowedUsers " + users);
-        Refuses(() => Listener(options => options.AllowedUsers.Add(name!)), "AllowedUsers " + users);
-        Refuses(() => Channel(options => options.TrustedServerUsers.Add(name!)), "TrustedServerUsers " + users);
-        Refuses(() => Stream(options => options.TrustedServerUsers.Add(name!)), "TrustedServerUsers " + users);
+        Refuses(() => Server(options => options.Listen.AllowedUsers.Add(name!)), "Listen.AllowedUsers " + users);
+        Refuses(() => Listener(options => options.Listen.AllowedUsers.Add(name!)), "Listen.AllowedUsers " + users);
+        string trusted = "Connect.TrustedServerUsers " + users;
+        Refuses(() => Channel(options => options.Connect.TrustedServerUsers.Add(name!)), trusted);
+        Refuses(() => Stream(options => options.Connect.TrustedServerUsers.Add(name!)), trusted);
         if (name is not null)
         {
-            string groups = "AllowedGroup takes the names or numbers (0 to 4294967294) of groups of this system; ";
-            Refuses(() => Server(options => options.AllowedGroup = name), groups);
-            Refuses(() => Listener(options => options.AllowedGroup = name), groups);
+            string groups =
+                "Listen.AllowedGroup takes the names or numbers (0 to 4294967294) of groups of this system; ";
+            Refuses(() => Server(options => options.Listen.AllowedGroup = name), groups);
+            Refuses(() => Listener(options => options.Listen.AllowedGroup = name), groups);
         }
     }
 
@@ -31,40 +33,26 @@ internal sealed class AccessOptionTests
     [TestCase("31337", Description = "A number needs no entry in the user database.")]
     public void Names_ThatExist_AreTaken(string name)
     {
-        Assert.That(() => Server(options => options.AllowedUsers.Add(name)), Throws.Nothing);
-        Assert.That(() => Server(options => options.AllowedGroup = name), Throws.Nothing);
-        Assert.That(() => Listener(options => options.AllowedGroup = name), Throws.Nothing);
-        Assert.That(() => Channel(options => options.TrustedServerUsers.Add(name)), Throws.Nothing);
+        Assert.That(() => Server(options => options.Listen.AllowedUsers.Add(name)), Throws.Nothing);
+        Assert.That(() => Server(options => options.Listen.AllowedGroup = name), Throws.Nothing);
+        Assert.That(() => Listener(options => options.Listen.AllowedGroup = name), Throws.Nothing);
+        Assert.That(() => Channel(options => options.Connect.TrustedServerUsers.Add(name)), Throws.Nothing);
     }
 
     [Test]
     public void Name_InTheUsersOwnDirectory_CannotBeShared()
     {
-        const string Why = "AllowedUsers and AllowedGroup need RuntimeDirectory, or an address 'shm:///path': "
-            + "'shm://name' stands for a socket in the server user's own directory";
-        var users = new ShmServerOptions { AllowedUsers = { "0" } };
-        var group = new ShmStreamOptions { AllowedGroup = "0" };
+        const string Why = "Listen.AllowedUsers and Listen.AllowedGroup need Listen.RuntimeDirectory, or an address "
+            + "'shm:///path': 'shm://name' stands for a socket in the server user's own directory";
+        var users = new ShmServerOptions { Listen = { AllowedUsers = { "0" } } };
+        var group = new ShmStreamListenerOptions { Listen = { AllowedGroup = "0" } };
 
         Refuses(() => _ = new ShmServer("shm://name", users), Why);
         Refuses(() => _ = new ShmStreamListener("shm://name", group), Why);
-        users.RuntimeDirectory = "/tmp/shared";
-        group.RuntimeDirectory = "/tmp/shared";
+        users.Listen.RuntimeDirectory = "/tmp/shared";
+        group.Listen.RuntimeDirectory = "/tmp/shared";
         Assert.That(() => _ = new ShmServer("shm://name", users), Throws.Nothing);
         Assert.That(() => _ = new ShmStreamListener("shm://name", group), Throws.Nothing);
-    }
-
-    [TestCase(0)]
-    [TestCase(-1)]
-    [TestCase(32 << 10)]
-    [TestCase((1 << 20) + 1)]
-    [TestCase(int.MaxValue)]
-    public void MaxPeerRingCapacity_OutOfRange_IsRefused(int capacity)
-    {
-        const string Why = "MaxPeerRingCapacity is a power of two from 64 KiB (65536) to 1 GiB (1073741824).";
-        Refuses(() => Server(options => options.MaxPeerRingCapacity = capacity), Why);
-        Refuses(() => Channel(options => options.MaxPeerRingCapacity = capacity), Why);
-        Refuses(() => Listener(options => options.MaxPeerRingCapacity = capacity), Why);
-        Refuses(() => Stream(options => options.MaxPeerRingCapacity = capacity), Why);
     }
 
     private static void Refuses(Action create, string why) =>
@@ -77,9 +65,9 @@ internal sealed class AccessOptionTests
         _ = new ShmServer(Path, options);
     }
 
-    private static void Listener(Action<ShmStreamOptions> change)
+    private static void Listener(Action<ShmStreamListenerOptions> change)
     {
-        var options = new ShmStreamOptions();
+        var options = new ShmStreamListenerOptions();
         change(options);
         _ = new ShmStreamListener(Path, options);
     }

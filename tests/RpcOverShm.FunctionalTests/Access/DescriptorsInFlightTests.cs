@@ -47,8 +47,8 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
         PeerProcess attacker = await StartPeerAsync(Guest with { MaxDescriptors = MaxDescriptors });
         var meter = new FrontDoorMeter(Address, options =>
         {
-            options.RuntimeDirectory = RunDirectory;
-            options.TrustedServerUsers.Add($"{Service.User}");
+            options.Connect.RuntimeDirectory = RunDirectory;
+            options.Connect.TrustedServerUsers.Add($"{Service.User}");
         });
 
         await meter.AssertHarmlessAsync(async (stands, over) =>

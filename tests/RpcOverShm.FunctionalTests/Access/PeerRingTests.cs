@@ -16,8 +16,8 @@ internal sealed class PeerRingTests : VictimFixture
     // A hole that is read becomes a page, which is charged to the process that reads it.
     [TestCase(64 << 10, "has holes: of 17 pages from byte 0 on, 0 are there")]
     [TestCase(DefaultLimit, "has holes: of 17 pages from byte 0 on, 0 are there")]
-    [TestCase(2 * DefaultLimit, "MaxPeerRingCapacity of the server allows")]
-    [TestCase(1L << 30, "MaxPeerRingCapacity of the server allows")]
+    [TestCase(2 * DefaultLimit, "Ring.MaxPeerCapacity of the server allows")]
+    [TestCase(1L << 30, "Ring.MaxPeerCapacity of the server allows")]
     public async Task ThreeHellosOfHoles_CostTheServerNothing(long ring, string complaint)
     {
         Victim victim = await StartVictimAsync();
@@ -55,7 +55,8 @@ internal sealed class PeerRingTests : VictimFixture
         Victim victim = await StartVictimAsync();
         using SafeFileHandle holes = Holes(SegmentLayout.SizeBytes(DefaultLimit));
         byte[] hello = HelloOf(DefaultLimit).Encode();
-        var meter = new FrontDoorMeter(ShmRig.Address, options => options.RuntimeDirectory = victim.Rig.Directory);
+        var meter = new FrontDoorMeter(
+            ShmRig.Address, options => options.Connect.RuntimeDirectory = victim.Rig.Directory);
 
         await meter.AssertHarmlessAsync((stands, over) => Timeouts.OnThread(() =>
         {
@@ -98,19 +99,23 @@ internal sealed class PeerRingTests : VictimFixture
     public async Task Limit_OfAStreamListener_RefusesALargerRing()
     {
         using var directory = new TestDirectory();
-        await using var listener = new ShmStreamListener("shm://s", new ShmStreamOptions
+        await using var listener = new ShmStreamListener("shm://s", new ShmStreamListenerOptions
         {
-            RuntimeDirectory = directory.Path,
-            MaxPeerRingCapacity = 1 << 20,
+            Listen = { RuntimeDirectory = directory.Path },
+            Ring = { MaxPeerCapacity = 1 << 20 },
         });
         listener.Start();
-        var options = new ShmStreamOptions { RuntimeDirectory = directory.Path, RingCapacity = 2 << 20 };
+        var options = new ShmStreamOptions
+        {
+            Connect = { RuntimeDirectory = directory.Path },
+            Ring = { Capacity = 2 << 20 },
+        };
 
         Assert.That(
             () => ShmStream.ConnectAsync("shm://s", options),
             Throws.TypeOf<ShmTransportException>()
-                .With.Message.Contains("exceeds the 1048576 that MaxPeerRingCapacity of the server allows"));
-        options.RingCapacity = 1 << 20;
+                .With.Message.Contains("exceeds the 1048576 that Ring.MaxPeerCapacity of the server allows"));
+        options.Ring.Capacity = 1 << 20;
         await using ShmStream stream = await ShmStream.ConnectAsync("shm://s", options).Bounded();
     }
 
@@ -121,18 +126,24 @@ internal sealed class PeerRingTests : VictimFixture
         using var log = new LogGuard();
         await using var server = new ShmServer("shm://x", new ShmServerOptions
         {
-            RuntimeDirectory = directory.Path,
-            RingCapacity = atServer ? ShmDefaults.RingCapacity : ring,
-            MaxPeerRingCapacity = atServer ? Limit : ShmDefaults.MaxPeerRingCapacity,
+            Listen = { RuntimeDirectory = directory.Path },
+            Ring =
+            {
+                Capacity = atServer ? ShmDefaults.RingCapacity : ring,
+                MaxPeerCapacity = atServer ? Limit : ShmDefaults.MaxPeerRingCapacity,
+            },
             LoggerFactory = atServer ? log : null,
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();
         await using var channel = ShmChannel.ForAddress("shm://x", new ShmChannelOptions
         {
-            RuntimeDirectory = directory.Path,
-            RingCapacity = atServer ? ring : ShmDefaults.RingCapacity,
-            MaxPeerRingCapacity = atServer ? ShmDefaults.MaxPeerRingCapacity : Limit,
+            Connect = { RuntimeDirectory = directory.Path },
+            Ring =
+            {
+                Capacity = atServer ? ring : ShmDefaults.RingCapacity,
+                MaxPeerCapacity = atServer ? ShmDefaults.MaxPeerRingCapacity : Limit,
+            },
             LoggerFactory = atServer ? null : log,
         });
         AsyncUnaryCall<Payload> call = new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Of("x"));
@@ -146,11 +157,11 @@ internal sealed class PeerRingTests : VictimFixture
         RpcException exception = Assert.ThrowsAsync<RpcException>(() => call.ResponseAsync.Bounded())!;
         Assert.That(exception.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(exception.Status.Detail, Does.Contain(
-            $"ring of {ring} bytes exceeds the {Limit} that MaxPeerRingCapacity of the "
+            $"ring of {ring} bytes exceeds the {Limit} that Ring.MaxPeerCapacity of the "
             + $"{(atServer ? "server" : "client")} allows."));
         Assert.That(
             (await log.WaitForAsync(LimitReached)).Message,
-            Does.StartWith($"MaxPeerRingCapacity = {Limit} is reached: a {(atServer ? "client" : "server")} with"));
+            Does.StartWith($"Ring.MaxPeerCapacity = {Limit} is reached: a {(atServer ? "client" : "server")} with"));
     }
 
     private static Hello HelloOf(long ring) => RawPeer.MakeHello(

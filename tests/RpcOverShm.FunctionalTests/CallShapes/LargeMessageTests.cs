@@ -92,7 +92,7 @@ internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
     public async Task UnequalRings_PassLargeMessagesBothWays()
     {
         ShmRig rig = await StartShmAsync(new Script(), s_smallRings);
-        ShmChannel channel = rig.OpenChannel(options => options.RingCapacity = 8 << 20);
+        ShmChannel channel = rig.OpenChannel(options => options.Ring.Capacity = 8 << 20);
         var client = new ScriptClient(channel.CreateCallInvoker());
 
         Payload response = await client.UnaryAsync(Payloads.OfSize(20_000_000)).ResponseAsync.Bounded();

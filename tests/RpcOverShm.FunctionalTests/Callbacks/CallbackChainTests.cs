@@ -25,7 +25,7 @@ internal sealed class CallbackChainTests : CallbackFixture
         ShmChannel? channel = null;
         Script script = ChainOf(context => Back(context), isBlocking);
         (ShmRig rig, channel) = await StartAsync(
-            script, ChainOf(_ => To(channel!), isBlocking), options => options.Callbacks.MaxCallbackDepth = 5);
+            script, ChainOf(_ => To(channel!), isBlocking), options => options.Callbacks.Limits.MaxCallbackDepth = 5);
         rig.Log.Expect(LimitReached);
 
         RpcException failure = await FailureOf(
@@ -138,7 +138,7 @@ internal sealed class CallbackChainTests : CallbackFixture
         (rig, channel) = await StartAsync(
             ChainOf(context => Back(context), isBlocking),
             callbacks,
-            options: new RigOptions { Server = options => options.MaxConcurrentCalls = isLimited ? 1 : null });
+            options: new RigOptions { Server = options => options.Limits.MaxConcurrentCalls = isLimited ? 1 : null });
 
         string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("1")).Text()).Bounded();
 
@@ -194,8 +194,8 @@ internal sealed class CallbackChainTests : CallbackFixture
         (_, channel) = await StartAsync(
             script,
             ChainOf(_ => To(channel!), isBlocking: false),
-            options => options.Callbacks.MaxConcurrentCallsPerConnection = 1,
-            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 1 });
+            options => options.Callbacks.Limits.MaxConcurrentCallsPerConnection = 1,
+            new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 1 });
 
         Payload[] answers = await Task.WhenAll(
             Enumerable.Range(0, 8).Select(_ => To(channel).UnaryAsync(Payloads.Of("6")).ResponseAsync)).Bounded();

@@ -10,7 +10,7 @@ internal abstract class CallbackFixture() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(server, options);
         ShmChannel channel = rig.OpenChannel(one =>
         {
-            one.CallbackServices.Add(callbacks.Build());
+            one.Callbacks.Services.Add(callbacks.Build());
             change?.Invoke(one);
         });
         return (rig, channel);

@@ -74,7 +74,7 @@ internal sealed class CallbackTests : CallbackFixture
         (_, ShmChannel channel) = await StartAsync(new Script(), new Script(), one => options = one);
 
         Assert.That(
-            () => options.CallbackServices.Add(new Script().Build()),
+            () => options.Callbacks.Services.Add(new Script().Build()),
             Throws.InvalidOperationException.With.Message.EqualTo(
                 $"A channel to {channel.Target} was created with these options already; callback services are added "
                 + "before. For another channel create other options."));
@@ -349,7 +349,7 @@ internal sealed class CallbackTests : CallbackFixture
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
-        Assert.That(failure.Status.Detail, Does.Contain(nameof(ShmChannelOptions.CallbackServices)));
+        Assert.That(failure.Status.Detail, Does.Contain("ShmChannelOptions.Callbacks.Services"));
     }
 
     [Test]

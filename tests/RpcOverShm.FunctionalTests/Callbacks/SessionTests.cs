@@ -271,18 +271,6 @@ internal sealed class SessionTests : CallbackFixture
         Assert.That(() => ShmServerCallContextExtensions.GetShmSession(null!), Throws.ArgumentNullException);
     }
 
-    [TestCase(0)]
-    [TestCase(-1)]
-    public void MaxCallbackDepth_BelowOne_IsRefusedWithItsName(int depth)
-    {
-        Assert.That(
-            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { Callbacks = { MaxCallbackDepth = depth } }),
-            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
-        Assert.That(
-            () => new ShmServer("shm://x", new ShmServerOptions { MaxCallbackDepth = depth }),
-            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
-    }
-
     private sealed class WrappingInterceptor : Grpc.Core.Interceptors.Interceptor
     {
         public override Task<TResponse> UnaryServerHandler<TRequest, TResponse>(

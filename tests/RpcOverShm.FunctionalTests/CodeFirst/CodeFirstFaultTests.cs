@@ -57,7 +57,7 @@ internal sealed class CodeFirstFaultTests() : RigFixture(RigKind.Shm)
             })),
         });
         ShmChannel channel = rig.OpenChannel(options =>
-            options.CallbackServices.Intercept(SampleFaults.Server).AddCodeFirst<IReader>(new LockedReader()));
+            options.Callbacks.Services.Intercept(SampleFaults.Server).AddCodeFirst<IReader>(new LockedReader()));
 
         string answer = await channel.CreateGrpcService<INotebook>().CallAsync("Write", default).Bounded();
 

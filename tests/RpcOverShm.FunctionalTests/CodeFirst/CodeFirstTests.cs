@@ -128,7 +128,8 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
             context.ResponseTrailers.Add("asked", back.Ask(new Note { Text = "back" }).Text);
             return Task.CompletedTask;
         }));
-        ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.AddCodeFirst<IReader>(new Notebook()));
+        ShmChannel channel = rig.OpenChannel(
+            options => options.Callbacks.Services.AddCodeFirst<IReader>(new Notebook()));
         var context = new CallContext(default, CallContextFlags.CaptureMetadata);
 
         string answer = await channel.CreateGrpcService<INotebook>().CallAsync("WriteLater", context).Bounded();

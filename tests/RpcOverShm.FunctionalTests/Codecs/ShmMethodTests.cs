@@ -90,7 +90,7 @@ internal sealed class ShmMethodTests() : RigFixture(RigKind.Shm)
     public void CallbackService_OfAChannelWithoutACodec_IsRefused()
     {
         var options = new ShmChannelOptions();
-        options.CallbackServices.Add(s_cards.Build());
+        options.Callbacks.Services.Add(s_cards.Build());
 
         Assert.That(
             () => ShmChannel.ForAddress("shm://x", options),
@@ -125,7 +125,7 @@ internal sealed class ShmMethodTests() : RigFixture(RigKind.Shm)
                     return request;
                 },
             });
-        ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.Add(new Script().Build()));
+        ShmChannel channel = rig.OpenChannel(options => options.Callbacks.Services.Add(new Script().Build()));
 
         Payload answer = await new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Of("x"))
             .ResponseAsync.Bounded();

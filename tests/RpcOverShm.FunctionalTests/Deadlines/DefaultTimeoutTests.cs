@@ -192,7 +192,8 @@ internal sealed class DefaultTimeoutTests() : RigFixture(RigKind.Shm)
             Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("DefaultTimeout is above zero"));
         Assert.That(
             () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { ServiceConfig = config }),
-            Throws.ArgumentException.With.Message.Contains("ShmMethodConfig.Timeout is above zero, infinite"));
+            Throws.TypeOf<ArgumentOutOfRangeException>()
+                .With.Message.Contains("ServiceConfig.MethodConfigs[0].Timeout is above zero or infinite"));
     }
 
     private static TimeSpan? HoursOf(int hours) => hours switch

@@ -28,7 +28,7 @@ internal sealed class FaultCallbackTests : CallbackFixture
             },
         };
         ShmRig rig = await StartShmAsync(server, SampleFaults.Options);
-        ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.Add(
+        ShmChannel channel = rig.OpenChannel(options => options.Callbacks.Services.Add(
             Everywhere(_ => throw new OrderMissingException("o-5", "not here")).Build(), SampleFaults.Server));
 
         Exception? thrown = await Timeouts.OnThread(() => Assert.Catch(

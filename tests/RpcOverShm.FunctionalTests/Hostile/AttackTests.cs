@@ -147,7 +147,7 @@ internal sealed partial class AttackTests
     {
         string path = _directory.Combine("few");
         await using var server = new ShmServer(
-            $"shm://{path}", new ShmServerOptions { MaxPendingHandshakes = places, LoggerFactory = _log });
+            $"shm://{path}", new ShmServerOptions { Listen = { MaxPendingHandshakes = places }, LoggerFactory = _log });
         server.Services.Add(new Script().Build());
         await server.StartAsync();
 
@@ -279,7 +279,7 @@ internal sealed partial class AttackTests
     {
         const int PerSecond = 2500;
         const int MostOpen = 700;
-        const string Option = nameof(ShmServerOptions.MaxPendingHandshakes);
+        const string Option = nameof(ShmListenOptions.MaxPendingHandshakes);
         long before = LimitEvents.CountOf(Option);
         var open = new Queue<Socket>();
         long begun = Stopwatch.GetTimestamp();

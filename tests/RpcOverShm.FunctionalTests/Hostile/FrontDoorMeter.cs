@@ -142,7 +142,7 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
 
     private ShmChannel Open()
     {
-        var options = new ShmChannelOptions { ConnectTimeout = Timeouts.Wait };
+        var options = new ShmChannelOptions { Connect = { Timeout = Timeouts.Wait } };
         change?.Invoke(options);
         return ShmChannel.ForAddress(address, options);
     }

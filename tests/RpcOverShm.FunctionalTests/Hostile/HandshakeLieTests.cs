@@ -244,8 +244,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Socket[] silent = await ConnectAsync(directory, clients);
         await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
         {
-            RuntimeDirectory = directory.Path,
-            ConnectTimeout = Timeouts.Wait,
+            Connect = { RuntimeDirectory = directory.Path, Timeout = Timeouts.Wait },
         });
 
         Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
@@ -286,8 +285,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     {
         var server = new ShmServer("shm://patient", new ShmServerOptions
         {
-            RuntimeDirectory = directory.Path,
-            HandshakeTimeout = handshakeTimeout,
+            Listen = { RuntimeDirectory = directory.Path, HandshakeTimeout = handshakeTimeout },
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();

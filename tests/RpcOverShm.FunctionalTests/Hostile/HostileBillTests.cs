@@ -123,7 +123,7 @@ internal sealed class HostileBillTests : PeerFixture
         Assert.That(during.Resident - before.Resident, Is.LessThan(mostDuring + Slack), "resident, during the attack");
         Assert.That(after.Resident - before.Resident, Is.LessThan(s_mostAfter + Slack), "resident, after the attack");
 
-        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
         await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             using (RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits))

@@ -26,9 +26,8 @@ internal sealed class HostileServerTests : IDisposable
         _server = new RawServer(_directory.Combine("hostile.sock"));
         _channel = ShmChannel.ForAddress("shm://hostile", new ShmChannelOptions
         {
-            RuntimeDirectory = _directory.Path,
+            Connect = { RuntimeDirectory = _directory.Path, Timeout = TimeSpan.FromSeconds(2) },
             LoggerFactory = _log,
-            ConnectTimeout = TimeSpan.FromSeconds(2),
         });
         _client = new ScriptClient(_channel.CreateCallInvoker());
     }
@@ -85,11 +84,11 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Violation_LeavesOtherChannelsAlone()
     {
         await using var other = new ShmServer(
-            "shm://other", new ShmServerOptions { RuntimeDirectory = _directory.Path });
+            "shm://other", new ShmServerOptions { Listen = { RuntimeDirectory = _directory.Path } });
         other.Services.Add(new Script().Build());
         await other.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            "shm://other", new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+            "shm://other", new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path } });
         var client = new ScriptClient(channel.CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> innocent = client.Duplex();
         await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();

@@ -37,7 +37,7 @@ internal sealed partial class SlowFileTests : PeerFixture
     {
         await ServeAsync(new Script());
         System.IO.Directory.CreateDirectory(MountPoint);
-        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
         var sockets = new List<Socket>();
 
         await meter.AssertHarmlessAsync(async (stands, over) =>

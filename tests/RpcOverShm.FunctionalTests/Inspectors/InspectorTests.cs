@@ -242,7 +242,7 @@ internal sealed class InspectorTests : InspectorFixture
                 },
             },
             options: null,
-            options => options.CallbackServices.Add(new Script().Build()));
+            options => options.Callbacks.Services.Add(new Script().Build()));
 
         await To(channel).UnaryAsync(Payloads.Of("ask")).ResponseAsync.Bounded();
 

@@ -137,7 +137,7 @@ internal sealed class ActivationTests : InstanceFixture
             () => services.Add(probe.Create, new ShmServiceOptions { Lifetime = (ShmServiceLifetime)9 }),
             Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("Lifetime"));
         Assert.That(
-            () => new ShmChannelOptions().CallbackServices.Add(
+            () => new ShmChannelOptions().Callbacks.Services.Add(
                 probe.Create, new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession }),
             Throws.ArgumentException.With.Message.Contains("PerSession is only for the services of a server"));
         Assert.That(services, Is.Empty);

@@ -149,7 +149,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
         ShmRig rig = await StartAsync(
             held.Probe,
             new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession },
-            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 1 });
+            new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 1 });
         var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         rig.Server.SessionEnded += (_, _) => ended.SetResult();
         var client = new ConformanceContract.ConformanceClient(rig.ShmChannel.CreateOneWayInvoker());

@@ -89,7 +89,7 @@ internal sealed class InstanceReentryTests : InstanceFixture
 
         await Task.WhenAll(Enumerable.Range(0, Clients).SelectMany(_ =>
         {
-            ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.Add(new Script().Build()));
+            ShmChannel channel = rig.OpenChannel(options => options.Callbacks.Services.Add(new Script().Build()));
             return Enumerable.Range(0, Threads).Select(_ => Timeouts.OnThread(() =>
             {
                 for (int i = 0; i < Calls; i++)
@@ -174,7 +174,7 @@ internal sealed class InstanceReentryTests : InstanceFixture
     }
 
     private static ShmChannel OpenServing(ShmRig rig, Func<Payload, Task<Payload>> run) => rig.OpenChannel(
-        options => options.CallbackServices.Add(new Script { Unary = (request, _) => run(request) }.Build()));
+        options => options.Callbacks.Services.Add(new Script { Unary = (request, _) => run(request) }.Build()));
 
     // Counts down on the way there, and appends a sign on the way back.
     private static Probe ProbeOf(Func<Payload, ServerCallContext, Task<Payload>> next) => new()

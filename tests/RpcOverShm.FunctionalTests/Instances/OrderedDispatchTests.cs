@@ -18,7 +18,7 @@ internal sealed class OrderedDispatchTests : InstanceFixture
         ShmRig rig = await StartAsync(
             starts.Probe,
             new ShmServiceOptions { Lifetime = lifetime, EnableOrderedDispatch = true },
-            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = places ?? Calls });
+            new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = places ?? Calls });
 
         await CallAsync(rig, Calls);
 
@@ -80,7 +80,7 @@ internal sealed class OrderedDispatchTests : InstanceFixture
         ShmRig rig = await StartAsync(
             starts.Probe,
             new ShmServiceOptions { EnableOrderedDispatch = true },
-            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 2 });
+            new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 2 });
         await rig.ShmChannel.ConnectAsync().Bounded();
         using var cancel = new CancellationTokenSource();
         var calls = new List<AsyncUnaryCall<Payload>>();

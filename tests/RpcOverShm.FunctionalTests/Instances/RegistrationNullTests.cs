@@ -8,7 +8,7 @@ internal sealed class RegistrationNullTests
     public static IEnumerable<TestCaseData> Calls()
     {
         ShmServiceCollection services = new ShmServer("shm://x").Services;
-        ShmServiceCollection callbacks = new ShmChannelOptions().CallbackServices;
+        ShmServiceCollection callbacks = new ShmChannelOptions().Callbacks.Services;
         ServerServiceDefinition definition = new Script().Build();
         Func<ShmActivationContext, ProbeService> create = new Probe().Create;
         Func<ShmActivationContext, ProbeService> none = null!;

@@ -165,7 +165,7 @@ internal sealed class ServiceLifetimeTests : InstanceFixture
                 return await back.EchoAsync(request);
             },
         });
-        ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.Add(
+        ShmChannel channel = rig.OpenChannel(options => options.Callbacks.Services.Add(
             probe.Create,
             new ShmServiceOptions
             {

@@ -74,7 +74,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
         WeakReference value = await UnderAValueAsync(async () =>
         {
             idle = rig.OpenChannel(static one => one.IdleTimeout = TimeSpan.FromHours(1));
-            called = rig.OpenChannel(static one => one.CallbackServices.Add(new Script().Build()));
+            called = rig.OpenChannel(static one => one.Callbacks.Services.Add(new Script().Build()));
             await idle.ConnectAsync();
             await called.ConnectAsync();
             await use(rig);
@@ -160,7 +160,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
             Server = options =>
             {
                 options.IdleTimeout = TimeSpan.FromHours(1);
-                options.MaxConcurrentCalls = 5;
+                options.Limits.MaxConcurrentCalls = 5;
             },
         });
 

@@ -42,7 +42,8 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
     {
         const int Channels = 4;
         ShmRig rig = await StartShmAsync(
-            new Script(), new RigOptions { Server = static options => options.MaxConnectionsPerProcess = Channels });
+            new Script(),
+            new RigOptions { Server = static options => options.Listen.MaxConnectionsPerProcess = Channels });
 
         await DropAsync(rig, Channels, use);
         await Timeouts.Eventually(() => rig.Served.Count == Channels);
@@ -249,7 +250,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
     {
         var options = new ShmChannelOptions
         {
-            RuntimeDirectory = rig.Directory,
+            Connect = { RuntimeDirectory = rig.Directory },
             LoggerFactory = rig.Log,
             Scheduling = RigOptions.Mode,
         };
@@ -263,7 +264,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
 
     private static ShmChannel UseWithCallbacks(ShmRig rig)
     {
-        ShmChannel channel = Open(rig, options => options.CallbackServices.Add(new Script().Build()));
+        ShmChannel channel = Open(rig, options => options.Callbacks.Services.Add(new Script().Build()));
         To(channel).Unary(Payloads.Empty);
         return channel;
     }

@@ -39,22 +39,26 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     public async Task Options_ChangedAfterTheConstruction_HaveNoEffect()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        var options = new ShmServerOptions { RuntimeDirectory = rig.Directory, LoggerFactory = rig.Log };
+        var options = new ShmServerOptions { Listen = { RuntimeDirectory = rig.Directory }, LoggerFactory = rig.Log };
         await using var server = new ShmServer("shm://copied", options);
-        var channelOptions = new ShmChannelOptions { RuntimeDirectory = rig.Directory, LoggerFactory = rig.Log };
+        var channelOptions = new ShmChannelOptions
+        {
+            Connect = { RuntimeDirectory = rig.Directory },
+            LoggerFactory = rig.Log,
+        };
         await using ShmChannel channel = ShmChannel.ForAddress("shm://copied", channelOptions);
 
         // Values that the constructors would refuse, and a limit that each message exceeds.
         options.MaxReceiveMessageSize = 0;
-        options.RuntimeDirectory = "none";
-        options.AllowedUsers.Add("nobody of this name");
+        options.Listen.RuntimeDirectory = "none";
+        options.Listen.AllowedUsers.Add("nobody of this name");
         options.Interceptors.Add(null!);
         options.MessageInspectors.Add(null!);
         options.Codecs.Add(null!);
         channelOptions.MaxReceiveMessageSize = 0;
-        channelOptions.TrustedServerUsers.Add("nobody of this name");
+        channelOptions.Connect.TrustedServerUsers.Add("nobody of this name");
         channelOptions.MessageInspectors.Add(null!);
-        channelOptions.Callbacks.MaxCallbackDepth = 0;
+        channelOptions.Callbacks.Limits.MaxCallbackDepth = 0;
         server.Services.Add(new Script().Build());
         await server.StartAsync();
 
@@ -338,11 +342,19 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         using var directory = new TestDirectory();
         using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("A broken provider.") };
         await using var server = new ShmServer(
-            "shm://logged", new ShmServerOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+            "shm://logged", new ShmServerOptions
+            {
+                Listen = { RuntimeDirectory = directory.Path },
+                LoggerFactory = logger,
+            });
         server.Services.Add(new Script { Unary = (_, _) => throw new InvalidOperationException("as asked") }.Build());
         await server.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            "shm://logged", new ShmChannelOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+            "shm://logged", new ShmChannelOptions
+            {
+                Connect = { RuntimeDirectory = directory.Path },
+                LoggerFactory = logger,
+            });
         var client = new ScriptClient(channel.CreateCallInvoker());
 
         for (int i = 0; i < 5; i++)

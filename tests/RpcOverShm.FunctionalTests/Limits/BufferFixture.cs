@@ -22,9 +22,9 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
 
         void Change(ShmServerOptions options)
         {
-            options.MaxConnectionBufferSize = LimitBytes;
-            options.MaxBufferSize = isOfServer ? LimitBytes : 1 << 30;
-            options.MaxConcurrentCallsPerConnection = running ?? options.MaxConcurrentCallsPerConnection;
+            options.Limits.MaxConnectionBufferSize = LimitBytes;
+            options.Limits.MaxBufferSize = isOfServer ? LimitBytes : 1 << 30;
+            options.Limits.MaxConcurrentCallsPerConnection = running ?? options.Limits.MaxConcurrentCallsPerConnection;
             change?.Invoke(options);
         }
     }

@@ -73,7 +73,7 @@ internal sealed class BufferLimitTests : BufferFixture
                     return Payloads.Empty;
                 },
             },
-            Options(change: options => options.MaxConnectionBufferSize = 2 * LimitBytes));
+            Options(change: options => options.Limits.MaxConnectionBufferSize = 2 * LimitBytes));
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         for (int i = 0; i < count; i++)
         {
@@ -156,7 +156,7 @@ internal sealed class BufferLimitTests : BufferFixture
     {
         ShmRig rig = await StartShmAsync(
             new Script(),
-            new RigOptions { Server = options => options.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
+            new RigOptions { Server = options => options.Limits.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] head = Head(Script.UnaryMethod);
@@ -184,55 +184,10 @@ internal sealed class BufferLimitTests : BufferFixture
         await AssertNothingKeptAsync(rig, budget);
     }
 
-    [TestCase("MaxConcurrentCallsPerConnection", 0)]
-    [TestCase("MaxConcurrentCallsPerConnection", 65_537)]
-    [TestCase("MaxConcurrentCalls", 0)]
-    [TestCase("MaxQueuedCalls", -1)]
-    [TestCase("MaxConnectionBufferSize", 0)]
-    [TestCase("MaxBufferSize", 0)]
-    [TestCase("RequestHeadTimeout", 0)]
-    [TestCase("RequestHeadTimeout", -1)]
-    [TestCase("RequestHeadTimeout", int.MaxValue)]
-    public void Limit_ThatIsNotAllowed_IsRefusedWithItsName(string option, int value)
-    {
-        var options = new ShmServerOptions();
-        System.Reflection.PropertyInfo property = typeof(ShmServerOptions).GetProperty(option)!;
-        Type type = Nullable.GetUnderlyingType(property.PropertyType) ?? property.PropertyType;
-        property.SetValue(
-            options, type == typeof(TimeSpan) ? TimeSpan.FromSeconds(value) : Convert.ChangeType(value, type));
-
-        Assert.That(
-            () => new ShmServer("shm://limits", options),
-            Throws.TypeOf<ArgumentOutOfRangeException>().With.Property("ParamName").EqualTo(option));
-    }
-
-    [Test]
-    public void Limits_ThatContradictEachOther_AreRefusedWithBothNames()
-    {
-        var small = new ShmServerOptions { MaxConnectionBufferSize = (4 << 20) - 1 };
-        var whole = new ShmServerOptions { MaxConnectionBufferSize = 8 << 20, MaxBufferSize = (8 << 20) - 1 };
-        var tiny = new ShmServerOptions { MaxBufferSize = (4 << 20) - 1 };
-        var equal = new ShmServerOptions { MaxConnectionBufferSize = 4 << 20, MaxBufferSize = 4 << 20 };
-
-        Assert.That(
-            () => new ShmServer("shm://limits", small),
-            Throws.ArgumentException.With.Message.Contains("MaxConnectionBufferSize")
-                .And.Message.Contains("MaxReceiveMessageSize"));
-        Assert.That(
-            () => new ShmServer("shm://limits", whole),
-            Throws.ArgumentException.With.Message.Contains("MaxBufferSize")
-                .And.Message.Contains("MaxConnectionBufferSize"));
-        Assert.That(
-            () => new ShmServer("shm://limits", tiny),
-            Throws.ArgumentException.With.Message.Contains("MaxBufferSize")
-                .And.Message.Contains("MaxReceiveMessageSize"));
-        Assert.That(() => new ShmServer("shm://limits", equal), Throws.Nothing);
-    }
-
     [Test]
     public void NamesOfTheOptions_AreThoseOfThePublicType() => Assert.That(
         typeof(ServerLimits).GetFields().Where(field => field.IsLiteral).Select(field => (string)field.GetValue(null)!),
-        Is.SubsetOf(typeof(ShmServerOptions).GetProperties().Select(property => property.Name)).And.Not.Empty);
+        Is.SubsetOf(typeof(ShmServerLimits).GetProperties().Select(property => property.Name)).And.Not.Empty);
 
     private static async Task BeginRequestAsync(RawPeer peer, int slot)
     {

@@ -113,7 +113,8 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(LimitEvents.CountOf("MaxConcurrentCallsPerConnection"), Is.GreaterThan(before));
         Assert.That(
             failure.Status.Detail,
-            Does.Contain("at most 2").And.Contain("MaxConcurrentCallsPerConnection").And.Contain("MaxQueuedCalls"));
+            Does.Contain("at most 2").And.Contain("MaxConcurrentCallsPerConnection")
+                .And.Contain("MaxQueuedCallsPerConnection"));
     }
 
     // A method that ignores its token runs on after its call has ended, so the client has a free slot for a call more.
@@ -137,9 +138,10 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(
             failure.Status.Detail,
-            Does.Contain("at most 1").And.Contain("MaxConcurrentCallsPerConnection").And.Contain("MaxQueuedCalls"));
+            Does.Contain("at most 1").And.Contain("MaxConcurrentCallsPerConnection")
+                .And.Contain("MaxQueuedCallsPerConnection"));
         await Timeouts.Eventually(
-            () => rig.Log.Of(LimitReached).Any(entry => entry.Message.StartsWith("MaxQueuedCalls = 1")));
+            () => rig.Log.Of(LimitReached).Any(entry => entry.Message.StartsWith("MaxQueuedCallsPerConnection = 1")));
         Assert.That(_begun, Is.EqualTo((string[])["a", "b"]));
     }
 
@@ -242,9 +244,9 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
     {
         Server = options =>
         {
-            options.MaxConcurrentCallsPerConnection = isOfServer && queued > 0 ? 100 : running;
-            options.MaxConcurrentCalls = isOfServer ? running : null;
-            options.MaxQueuedCalls = queued;
+            options.Limits.MaxConcurrentCallsPerConnection = isOfServer && queued > 0 ? 100 : running;
+            options.Limits.MaxConcurrentCalls = isOfServer ? running : null;
+            options.Limits.MaxQueuedCallsPerConnection = queued;
         },
     };
 

@@ -20,14 +20,20 @@ internal sealed class ConnectionLimitTests
     public static IEnumerable<TestCaseData> Options =>
     [
         new TestCaseData(
-            new ShmServerOptions { MaxConnections = 2 },
+            new ShmServerOptions { Listen = { MaxConnections = 2, MaxConnectionsPerProcess = 2 } },
             "there are 2 connections (MaxConnections = 2)") { TestName = "MaxConnections" },
         new TestCaseData(
-            new ShmServerOptions { MaxConnectionsPerProcess = 2 },
+            new ShmServerOptions { Listen = { MaxConnectionsPerProcess = 2 } },
             $"process {Environment.ProcessId} has 2 connections (MaxConnectionsPerProcess = 2). Use one channel for "
                 + "each server, and dispose channels and streams that are not needed.")
         {
             TestName = "MaxConnectionsPerProcess",
+        },
+        new TestCaseData(
+            new ShmServerOptions { Listen = { MaxConnections = 4 } },
+            $"process {Environment.ProcessId} has 2 connections (MaxConnectionsPerProcess = 2)")
+        {
+            TestName = "MaxConnectionsPerProcess, half of MaxConnections",
         },
     ];
 
@@ -74,10 +80,17 @@ internal sealed class ConnectionLimitTests
     public async Task StreamAboveALimit_IsCountedAndLogged(string option)
     {
         using var log = new LogGuard();
-        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path, LoggerFactory = log };
-        options.MaxConnections = option == "MaxConnections" ? 1 : 10;
-        options.MaxConnectionsPerProcess = 1;
-        await using var listener = new ShmStreamListener(Address, options);
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Path } };
+        await using var listener = new ShmStreamListener(Address, new ShmStreamListenerOptions
+        {
+            Listen =
+            {
+                RuntimeDirectory = _directory.Path,
+                MaxConnections = option == "MaxConnections" ? 1 : 10,
+                MaxConnectionsPerProcess = 1,
+            },
+            LoggerFactory = log,
+        });
         listener.Start();
         await using ShmStream first = await ShmStream.ConnectAsync(Address, options);
         await CallRig.WhenLoggedAsync();
@@ -93,8 +106,11 @@ internal sealed class ConnectionLimitTests
     [Test]
     public async Task Streams_AboveALimit_AreRefusedUntilOneEnds()
     {
-        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path, MaxConnections = 2 };
-        var listener = new ShmStreamListener(Address, options);
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Path } };
+        var listener = new ShmStreamListener(Address, new ShmStreamListenerOptions
+        {
+            Listen = { RuntimeDirectory = _directory.Path, MaxConnections = 2, MaxConnectionsPerProcess = 2 },
+        });
         _owned.Add(listener);
         listener.Start();
         await using ShmStream accepted = await ShmStream.ConnectAsync(Address, options);
@@ -124,7 +140,10 @@ internal sealed class ConnectionLimitTests
     [Test]
     public async Task SilentClients_AboveMaxPendingHandshakes_LoseTheOldestOfThem()
     {
-        await StartAsync(new ShmServerOptions { MaxPendingHandshakes = 2, HandshakeTimeout = Timeouts.Wait });
+        await StartAsync(new ShmServerOptions
+        {
+            Listen = { MaxPendingHandshakes = 2, HandshakeTimeout = Timeouts.Wait },
+        });
         using Socket first = Connect();
         using Socket second = Connect();
         Assert.That(_log.Of(LimitReached), Is.Empty);
@@ -160,7 +179,7 @@ internal sealed class ConnectionLimitTests
             }
         });
         meter.Start();
-        await StartAsync(new ShmServerOptions { MaxConnections = 1 });
+        await StartAsync(new ShmServerOptions { Listen = { MaxConnections = 1 } });
         await CallAsync(OpenChannel());
         meter.RecordObservableInstruments();
         long before = Interlocked.Exchange(ref reached, 0);
@@ -171,60 +190,12 @@ internal sealed class ConnectionLimitTests
         Assert.That(Interlocked.Read(ref reached), Is.GreaterThan(before));
     }
 
-    [TestCase(0, 1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
-    [TestCase(-1, 1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
-    [TestCase(1, 0, null, null, "MaxConnections is 1 or more, or null")]
-    [TestCase(1, 1, 0, null, "MaxConnectionsPerProcess is 1 or more, or null")]
-    [TestCase(1, 1, 2, null, "MaxConnectionsPerProcess is at most MaxConnections, which is 1.")]
-    [TestCase(1, 1, 1, 0, "MaxConnectionsPerUser is 1 or more, or null for half of MaxConnections.")]
-    [TestCase(1, 1, 1, 2, "MaxConnectionsPerUser is at most MaxConnections, which is 1.")]
-    public void Limits_OfZeroOrContradictory_AreRefusedWhenTheOptionsAreRead(
-        int pending, int? all, int? perProcess, int? perUser, string text)
-    {
-        var server = new ShmServerOptions
-        {
-            MaxPendingHandshakes = pending,
-            MaxConnections = all,
-            MaxConnectionsPerProcess = perProcess,
-            MaxConnectionsPerUser = perUser,
-        };
-        var stream = new ShmStreamOptions
-        {
-            MaxPendingHandshakes = pending,
-            MaxConnections = all,
-            MaxConnectionsPerProcess = perProcess,
-            MaxConnectionsPerUser = perUser,
-        };
-
-        Assert.That(
-            () => new ShmServer(Address, server), Throws.InstanceOf<ArgumentException>().With.Message.Contains(text));
-        Assert.That(
-            () => new ShmStreamListener(Address, stream),
-            Throws.InstanceOf<ArgumentException>().With.Message.Contains(text));
-    }
-
-    [TestCase(null, 500)]
-    [TestCase(1000, 500)]
-    [TestCase(500, 500)]
-    [TestCase(7, 7)]
-    public void MaxConnectionsPerProcess_ThatIsNotSet_FitsMaxConnections(int? all, int expected)
-    {
-        var server = new ShmServerOptions { MaxConnections = all };
-        var stream = new ShmStreamOptions { MaxConnections = all };
-
-        Assert.That(server.MaxConnectionsPerProcess, Is.EqualTo(expected));
-        Assert.That(stream.MaxConnectionsPerProcess, Is.EqualTo(expected));
-        server.MaxConnectionsPerProcess = null;
-        Assert.That(server.MaxConnectionsPerProcess, Is.Null);
-        Assert.That(() => new ShmServer(Address, server), Throws.Nothing);
-    }
-
     private static Task<Payload> CallAsync(ShmChannel channel) =>
         new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
     private async Task StartAsync(ShmServerOptions options)
     {
-        options.RuntimeDirectory = _directory.Path;
+        options.Listen.RuntimeDirectory = _directory.Path;
         options.LoggerFactory = _log;
         var server = new ShmServer(Address, options);
         _owned.Add(server);
@@ -242,7 +213,7 @@ internal sealed class ConnectionLimitTests
     private ShmChannel OpenChannel()
     {
         var channel = ShmChannel.ForAddress(
-            Address, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+            Address, new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path } });
         _owned.Add(channel);
         return channel;
     }

@@ -238,8 +238,8 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         {
             Server = options =>
             {
-                options.MaxConcurrentCallsPerConnection = isOfServer ? 100 : limit;
-                options.MaxConcurrentCalls = isOfServer ? limit : null;
+                options.Limits.MaxConcurrentCallsPerConnection = isOfServer ? 100 : limit;
+                options.Limits.MaxConcurrentCalls = isOfServer ? limit : null;
             },
         });
         return _rig;

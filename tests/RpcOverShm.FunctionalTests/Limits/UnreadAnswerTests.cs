@@ -84,7 +84,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         var options = new RigOptions
         {
             RingCapacity = 64 << 10,
-            Server = options => options.MaxConnectionBufferSize = 12 * LimitBytes,
+            Server = options => options.Limits.MaxConnectionBufferSize = 12 * LimitBytes,
         };
         ShmRig rig = await StartShmAsync(script, options);
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);

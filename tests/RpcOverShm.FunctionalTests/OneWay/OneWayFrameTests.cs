@@ -25,7 +25,7 @@ internal sealed class OneWayFrameTests : IDisposable
         _server = new RawServer(_directory.Combine("raw.sock"));
         _channel = ShmChannel.ForAddress("shm://raw", new ShmChannelOptions
         {
-            RuntimeDirectory = _directory.Path,
+            Connect = { RuntimeDirectory = _directory.Path },
             LoggerFactory = _log,
         });
         _client = new ScriptClient(_channel.CreateOneWayInvoker());

@@ -10,7 +10,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     public async Task Calls_OfAClientThatHasLeft_RunToTheirEnd_AlsoThoseThatWait()
     {
         string[] sent = ["hold", "a", "b", "c"];
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         foreach (string text in sent)
         {
             await OneWay(rig).UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
@@ -32,8 +32,8 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     {
         ShmRig rig = await StartOneWayAsync(options =>
         {
-            options.MaxConcurrentCallsPerConnection = 1;
-            options.MaxQueuedCalls = 0;
+            options.Limits.MaxConcurrentCallsPerConnection = 1;
+            options.Limits.MaxQueuedCallsPerConnection = 0;
         });
         using AsyncDuplexStreamingCall<Payload, Payload> stream = rig.Client.Duplex();
         await stream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
@@ -50,7 +50,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     [Test]
     public async Task Connection_KeepsItsPlace_UntilItsCallsHaveEnded()
     {
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConnectionsPerProcess = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Listen.MaxConnectionsPerProcess = 1);
         await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => Begun.Length == 1);
         await rig.ShmChannel.DisposeAsync();
@@ -73,7 +73,11 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     public async Task Newcomer_WhileCallsOfClientsThatHaveLeftRun_IsServed()
     {
         const int Places = 3;
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConnections = Places);
+        ShmRig rig = await StartOneWayAsync(options =>
+        {
+            options.Listen.MaxConnections = Places;
+            options.Listen.MaxConnectionsPerProcess = Places;
+        });
         await rig.ShmChannel.DisposeAsync();
         for (int i = 0; i < Places; i++)
         {
@@ -98,7 +102,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     public async Task ServerThatStops_WaitsForCalls_AlsoForThoseThatWait([Values] bool hasClientLeft)
     {
         string[] sent = ["hold", "a", "b"];
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         foreach (string text in sent)
         {
             await OneWay(rig).UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
@@ -125,7 +129,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     public async Task ServerThatStops_CancelsAndReportsCalls_AfterItsGracePeriod(
         [Values] bool hasClientLeft, [Values(0, 200)] int graceMs)
     {
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         await OneWay(rig).UnaryAsync(Payloads.Of("wait")).ResponseAsync.Bounded();
         await OneWay(rig).UnaryAsync(Payloads.Of("never")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running.Count) == 2 && Begun.Length == 1);

@@ -35,14 +35,14 @@ internal sealed class OneWayLimitTests : OneWayFixture
     {
         ShmRig rig = await StartOneWayAsync(options =>
         {
-            options.MaxQueuedCalls = 0;
+            options.Limits.MaxQueuedCallsPerConnection = 0;
             if (isOfServer)
             {
-                options.MaxConcurrentCalls = 1;
+                options.Limits.MaxConcurrentCalls = 1;
             }
             else
             {
-                options.MaxConcurrentCallsPerConnection = 1;
+                options.Limits.MaxConcurrentCallsPerConnection = 1;
             }
         });
         ScriptClient client = OneWay(rig);
@@ -145,7 +145,7 @@ internal sealed class OneWayLimitTests : OneWayFixture
     public async Task ManyCalls_ThatAreNotAwaited_RunInTheirOrder()
     {
         const int Calls = 3000;
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         ScriptClient client = OneWay(rig);
         await rig.Client.UnaryAsync(Payloads.Of("first")).ResponseAsync.Bounded();
 

@@ -289,7 +289,7 @@ internal sealed class OneWayTests : OneWayFixture
     [Test]
     public async Task CallsOfOneThread_BeginInTheirOrder_OneWayAndOthers()
     {
-        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         ScriptClient client = OneWay(rig);
         string[] sent = [.. Enumerable.Range(0, 200).Select(number => $"{number}")];
 

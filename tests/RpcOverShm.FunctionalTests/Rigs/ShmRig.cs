@@ -65,12 +65,12 @@ internal sealed class ShmRig : CallRig
     {
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = Directory,
+            Listen = { RuntimeDirectory = Directory },
             LoggerFactory = Log,
             MaxReceiveMessageSize = _options.ServerMaxReceive,
             MaxSendMessageSize = _options.ServerMaxSend,
-            MaxMetadataSize = _options.ServerMaxMetadata,
-            RingCapacity = _options.RingCapacity,
+            Limits = { MaxMetadataSize = _options.ServerMaxMetadata },
+            Ring = { Capacity = _options.RingCapacity },
             EnableDetailedErrors = _options.HasDetailedErrors,
             Scheduling = _options.Scheduling,
             ResponseCompressionAlgorithm = _options.ResponseCompression,
@@ -102,12 +102,12 @@ internal sealed class ShmRig : CallRig
     {
         var options = new ShmChannelOptions
         {
-            RuntimeDirectory = Directory,
+            Connect = { RuntimeDirectory = Directory },
             LoggerFactory = Log,
             MaxReceiveMessageSize = _options.ClientMaxReceive,
             MaxSendMessageSize = _options.ClientMaxSend,
             MaxMetadataSize = _options.ClientMaxMetadata,
-            RingCapacity = _options.RingCapacity,
+            Ring = { Capacity = _options.RingCapacity },
             Codec = _options.ClientCodec,
             Credentials = _options.ChannelCallCredentials is { } credentials
                 ? ChannelCredentials.Create(ChannelCredentials.SecureSsl, credentials)

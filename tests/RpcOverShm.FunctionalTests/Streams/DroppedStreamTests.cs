@@ -9,7 +9,11 @@ internal sealed class DroppedStreamTests
     private readonly TestDirectory _directory = new();
     private readonly LogGuard _log = new();
 
-    private ShmStreamOptions Options => new() { RuntimeDirectory = _directory.Path, LoggerFactory = _log };
+    private ShmStreamOptions Options => new()
+    {
+        Connect = { RuntimeDirectory = _directory.Path },
+        LoggerFactory = _log,
+    };
 
     [OneTimeTearDown]
     public void Dispose()
@@ -81,7 +85,12 @@ internal sealed class DroppedStreamTests
 
     private ShmStreamListener Listen()
     {
-        var listener = new ShmStreamListener(Address, Options);
+        var options = new ShmStreamListenerOptions
+        {
+            Listen = { RuntimeDirectory = _directory.Path },
+            LoggerFactory = _log,
+        };
+        var listener = new ShmStreamListener(Address, options);
         listener.Start();
         return listener;
     }

@@ -15,8 +15,16 @@ internal sealed class ManyStreamsTests
     public async Task Streams_WithPendingReads_AndFullRings_NeedFewThreads()
     {
         using var directory = new TestDirectory();
-        var options = new ShmStreamOptions { RuntimeDirectory = directory.Path, RingCapacity = Ring };
-        await using var listener = new ShmStreamListener("shm://many", options);
+        var options = new ShmStreamOptions
+        {
+            Connect = { RuntimeDirectory = directory.Path },
+            Ring = { Capacity = Ring },
+        };
+        await using var listener = new ShmStreamListener("shm://many", new ShmStreamListenerOptions
+        {
+            Listen = { RuntimeDirectory = directory.Path },
+            Ring = options.Ring,
+        });
         listener.Start();
         int before = Threads();
         List<ShmStream> streams = [];

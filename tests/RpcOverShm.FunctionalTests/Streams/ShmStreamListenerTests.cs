@@ -10,7 +10,9 @@ internal sealed class ShmStreamListenerTests
 
     private readonly TestDirectory _directory = new();
 
-    private ShmStreamOptions Options => new() { RuntimeDirectory = _directory.Path };
+    private ShmStreamOptions Options => new() { Connect = { RuntimeDirectory = _directory.Path } };
+
+    private ShmStreamListenerOptions ListenerOptions => new() { Listen = { RuntimeDirectory = _directory.Path } };
 
     [TearDown]
     public void DeleteDirectory()
@@ -23,7 +25,7 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public async Task Accept_BeforeTheStart_Throws()
     {
-        await using var listener = new ShmStreamListener(Address, Options);
+        await using var listener = new ShmStreamListener(Address, ListenerOptions);
 
         Assert.That(
             async () => await listener.AcceptAsync(),
@@ -33,7 +35,7 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public async Task Start_Twice_OrAfterDispose_Throws()
     {
-        var listener = new ShmStreamListener(Address, Options);
+        var listener = new ShmStreamListener(Address, ListenerOptions);
         listener.Start();
         Assert.That(listener.Start, Throws.InvalidOperationException.With.Message.Contains("started already"));
         await listener.DisposeAsync();
@@ -51,7 +53,7 @@ internal sealed class ShmStreamListenerTests
     public async Task Start_WhereAnotherListens_ThrowsAddressInUse()
     {
         await using ShmStreamListener first = Start();
-        await using var second = new ShmStreamListener(Address, Options);
+        await using var second = new ShmStreamListener(Address, ListenerOptions);
 
         ShmTransportException exception = Assert.Throws<ShmTransportException>(second.Start)!;
 
@@ -131,7 +133,7 @@ internal sealed class ShmStreamListenerTests
     {
         using var silent = new SilentListener(_directory.Combine("listener.sock"));
         ShmStreamOptions options = Options;
-        options.ConnectTimeout = TimeSpan.FromMilliseconds(100);
+        options.Connect.Timeout = TimeSpan.FromMilliseconds(100);
 
         ShmTransportException exception =
             Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, options))!;
@@ -169,7 +171,7 @@ internal sealed class ShmStreamListenerTests
     {
         const int MaxWaiting = 4;
         using var log = new LogGuard();
-        ShmStreamOptions options = Options;
+        ShmStreamListenerOptions options = ListenerOptions;
         options.LoggerFactory = log;
         options.MaxWaitingStreams = MaxWaiting;
         await using var listener = new ShmStreamListener(Address, options);
@@ -199,22 +201,11 @@ internal sealed class ShmStreamListenerTests
     }
 
     [Test]
-    public void MaxWaitingStreams_OfZero_IsRefusedWhenTheOptionsAreRead()
-    {
-        ShmStreamOptions options = Options;
-        options.MaxWaitingStreams = 0;
-
-        Assert.That(
-            () => new ShmStreamListener(Address, options),
-            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxWaitingStreams is 1 or more."));
-    }
-
-    [Test]
     public async Task Clients_BeyondThoseThatMayWait_AreRefused()
     {
         const int MaxWaiting = 4;
         using var log = new LogGuard();
-        ShmStreamOptions options = Options;
+        ShmStreamListenerOptions options = ListenerOptions;
         options.LoggerFactory = log;
         options.MaxWaitingStreams = MaxWaiting;
         await using var listener = new ShmStreamListener(Address, options);
@@ -258,7 +249,7 @@ internal sealed class ShmStreamListenerTests
 
     private ShmStreamListener Start()
     {
-        var listener = new ShmStreamListener(Address, Options);
+        var listener = new ShmStreamListener(Address, ListenerOptions);
         listener.Start();
         return listener;
     }

@@ -21,8 +21,16 @@ internal sealed class StreamPair : IAsyncDisposable
     public static async Task<StreamPair> OpenAsync(int ringCapacity = 1 << 20)
     {
         var directory = new TestDirectory();
-        var options = new ShmStreamOptions { RuntimeDirectory = directory.Path, RingCapacity = ringCapacity };
-        var listener = new ShmStreamListener("shm://pair", options);
+        var options = new ShmStreamOptions
+        {
+            Connect = { RuntimeDirectory = directory.Path },
+            Ring = { Capacity = ringCapacity },
+        };
+        var listener = new ShmStreamListener("shm://pair", new ShmStreamListenerOptions
+        {
+            Listen = { RuntimeDirectory = directory.Path },
+            Ring = options.Ring,
+        });
         listener.Start();
         Task<ShmStream> connecting = ShmStream.ConnectAsync("shm://pair", options);
         ShmStream server = await listener.AcceptAsync().Bounded();

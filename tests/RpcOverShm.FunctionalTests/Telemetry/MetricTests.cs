@@ -90,7 +90,7 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
         var held = new HeldMethods();
         long[] before = ReadCalls();
         ShmRig rig = await StartShmAsync(
-            held.Script, new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 2 });
+            held.Script, new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 2 });
 
         Task[] calls = [.. Enumerable.Range(0, 5).Select(_ => rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync)];
         await Timeouts.Eventually(() => ReadCalls().Zip(before, (now, then) => now - then).SequenceEqual([5L, 5, 3]));

@@ -137,7 +137,7 @@ internal sealed class CrashPointTests : PeerFixture
     public async Task StreamWriter_DiesBeforeItsBytesAreVisible_TheReaderSeesTheEnd()
     {
         await using var listener = new ShmStreamListener(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+            Address, new ShmStreamListenerOptions { Listen = { RuntimeDirectory = Directory.Path } });
         listener.Start();
         PeerProcess peer = await StartPeerAsync("--crash-at", CrashPoint.RecordWritten);
         await peer.DoAsync($"stream-connect {Address} {Directory.Path}");

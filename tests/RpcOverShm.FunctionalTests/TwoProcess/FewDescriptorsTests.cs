@@ -38,7 +38,7 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
             SegmentLayout.SizeBytes(Ring), SegmentLayout.FirstSizeBytes(Ring));
         SegmentMemory.Seal(segment);
 
-        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
         await meter.AssertHarmlessOnceOverAsync(async () =>
         {
             ConcurrentBag<Socket> held = [];

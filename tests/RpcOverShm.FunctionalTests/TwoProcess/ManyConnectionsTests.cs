@@ -43,7 +43,11 @@ internal sealed partial class ManyConnectionsTests : PeerFixture
             for (int i = 0; i < count; i++)
             {
                 await using ShmChannel channel = ShmChannel.ForAddress(
-                    Address, new ShmChannelOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log });
+                    Address, new ShmChannelOptions
+                    {
+                        Connect = { RuntimeDirectory = Directory.Path },
+                        LoggerFactory = Log,
+                    });
                 var client = new ScriptClient(channel.CreateCallInvoker());
                 Payload answer = await client.UnaryAsync(Payloads.OfSize(i % 64)).ResponseAsync.Bounded();
                 Assert.That(answer.IsOfSize(i % 64));

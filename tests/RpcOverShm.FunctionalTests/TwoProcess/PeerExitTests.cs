@@ -74,7 +74,7 @@ internal sealed class PeerExitTests : PeerFixture
                 }
             },
         });
-        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
 
         await meter.AssertHarmlessAsync(async (stands, over) =>
         {

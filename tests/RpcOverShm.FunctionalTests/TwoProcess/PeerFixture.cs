@@ -83,7 +83,7 @@ internal abstract class PeerFixture
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
         ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+            Address, new ShmStreamOptions { Connect = { RuntimeDirectory = Directory.Path } });
         await accepting.Bounded();
         return (peer, stream);
     }
@@ -92,7 +92,7 @@ internal abstract class PeerFixture
     {
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = Directory.Path,
+            Listen = { RuntimeDirectory = Directory.Path },
             LoggerFactory = Log,
             MaxReceiveMessageSize = null,
         };
@@ -108,7 +108,7 @@ internal abstract class PeerFixture
     {
         var options = new ShmChannelOptions
         {
-            RuntimeDirectory = Directory.Path,
+            Connect = { RuntimeDirectory = Directory.Path },
             LoggerFactory = Log,
             MaxReceiveMessageSize = null,
         };

@@ -40,7 +40,7 @@ internal sealed class RestartTests : PeerFixture
     public async Task Second_LiveServer_IsRefusedByNameOfTheFirst()
     {
         PeerProcess first = await StartServingPeerAsync();
-        var server = new ShmServer(Address, new ShmServerOptions { RuntimeDirectory = Directory.Path });
+        var server = new ShmServer(Address, new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Path } });
 
         ShmTransportException here = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
         PeerProcess second = await StartPeerAsync();

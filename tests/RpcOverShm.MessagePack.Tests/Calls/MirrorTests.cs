@@ -24,7 +24,7 @@ internal sealed class MirrorTests
     {
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = _directory.Path,
+            Listen = { RuntimeDirectory = _directory.Path },
             Codecs = { ShmMessagePackCodec.Instance },
         };
         _server = new ShmServer("shm://mirror", options);
@@ -112,5 +112,5 @@ internal sealed class MirrorTests
     }
 
     private ShmChannel Open(ShmCodec? codec) => ShmChannel.ForAddress(
-        "shm://mirror", new ShmChannelOptions { RuntimeDirectory = _directory.Path, Codec = codec });
+        "shm://mirror", new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path }, Codec = codec });
 }

@@ -29,27 +29,25 @@ internal sealed class SoakChannel : IAsyncDisposable
         ShmSchedulingMode? scheduling)
     {
         Address = address;
-        TimeSpan connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
+        TimeSpan connectTimeout = new ShmStreamOptions().Connect.Timeout * patience;
         var options = new ShmChannelOptions
         {
-            RuntimeDirectory = directory,
+            Connect = { RuntimeDirectory = directory, Timeout = connectTimeout },
             LoggerFactory = journal,
-            ConnectTimeout = connectTimeout,
             Scheduling = scheduling ?? PickScheduling(random),
-            RingCapacity = PickRing(random),
+            Ring = { Capacity = PickRing(random) },
             Codec = random.Next(2) == 0 ? ShmRawCodec.Instance : null,
         };
-        options.CallbackServices.Add(callbacks);
+        options.Callbacks.Services.Add(callbacks);
         options.Callbacks.EnableDetailedErrors = true;
         _channel = ShmChannel.ForAddress(address, options);
         Invoker = _channel.CreateCallInvoker();
         OneWay = _channel.CreateOneWayInvoker();
         Streams = new ShmStreamOptions
         {
-            RuntimeDirectory = directory,
+            Connect = { RuntimeDirectory = directory, Timeout = connectTimeout },
             LoggerFactory = journal,
-            ConnectTimeout = connectTimeout,
-            RingCapacity = PickRing(random),
+            Ring = { Capacity = PickRing(random) },
         };
     }
 

@@ -48,7 +48,7 @@ internal sealed class SoakServer : IAsyncDisposable
         _service = new SoakService(seed, ledger, journal, CallBackAsync);
         _addressWait = TimeSpan.FromSeconds(30) * patience;
         _stopBound = TimeSpan.FromSeconds(12) * patience;
-        _connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
+        _connectTimeout = new ShmStreamOptions().Connect.Timeout * patience;
     }
 
     public long WithoutPool => _service.WithoutPool;
@@ -64,11 +64,10 @@ internal sealed class SoakServer : IAsyncDisposable
         });
         await RetryWhileInUseAsync(() =>
         {
-            var options = new ShmStreamOptions
+            var options = new ShmStreamListenerOptions
             {
-                RuntimeDirectory = directory,
+                Listen = { RuntimeDirectory = directory, HandshakeTimeout = _connectTimeout },
                 LoggerFactory = _journal,
-                ConnectTimeout = _connectTimeout,
             };
             var listener = new ShmStreamListener(SoakStreams.AddressFor(address), options);
             listener.Start();
@@ -125,12 +124,11 @@ internal sealed class SoakServer : IAsyncDisposable
     {
         var options = new ShmServerOptions
         {
-            RuntimeDirectory = directory,
+            Listen = { RuntimeDirectory = directory, HandshakeTimeout = _connectTimeout },
             LoggerFactory = _journal,
             EnableDetailedErrors = true,
-            HandshakeTimeout = _connectTimeout,
             Scheduling = _scheduling ?? SoakChannel.PickScheduling(random),
-            RingCapacity = SoakChannel.PickRing(random),
+            Ring = { Capacity = SoakChannel.PickRing(random) },
         };
         options.Codecs.Add(ShmRawCodec.Instance);
         var server = new ShmServer(address, options);

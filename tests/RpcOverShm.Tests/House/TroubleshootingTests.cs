@@ -10,7 +10,8 @@ public class TroubleshootingTests
     // Of the core: options that are refused at start; the public types; reasons of event 103; texts that no user gets.
     private static readonly string[] s_leftOut =
     [
-        "Checks.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
+        "OptionRanges.cs", "OptionAccounts.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs",
+        "PeerLimits.cs",
         "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "PeerPages.cs", "SharedSegment.cs", "BackgroundThread.cs",
         "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
         "OneWayCall.cs", "OneWayFailures.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",

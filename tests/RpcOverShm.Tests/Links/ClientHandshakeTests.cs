@@ -130,8 +130,8 @@ public partial class ClientHandshakeTests
         ConnectException exception = await FailAsync(connecting);
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.Refused));
         Assert.That(exception.Message, Does.EndWith(
-            $"The server's ring of 65536 bytes exceeds the {limit} that MaxPeerRingCapacity of the client allows. "
-            + "Lower RingCapacity of the server, or raise MaxPeerRingCapacity."));
+            $"The server's ring of 65536 bytes exceeds the {limit} that Ring.MaxPeerCapacity of the client allows. "
+            + "Lower Ring.Capacity of the server, or raise Ring.MaxPeerCapacity."));
         await logger.WaitForAsync(109);
         hello.Dispose();
         _leftOvers.AssertNone();

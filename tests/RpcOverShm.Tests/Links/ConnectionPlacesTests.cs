@@ -11,7 +11,7 @@ public class ConnectionPlacesTests
     [Test]
     public void TryTake_BelowAtAndAboveMaxConnections_IsRefusedAboveAndFreeAfterwards()
     {
-        ConnectionPlaces places = Make(all: 2, perProcess: null);
+        ConnectionPlaces places = Make(all: 2, perProcess: 2);
         Assert.That(places.TryTake(Client(1)), Is.Null);
         Assert.That(places.TryTake(Client(1)), Is.Null);
 
@@ -39,6 +39,24 @@ public class ConnectionPlacesTests
         Assert.That(places.TryTake(Client(2)), Is.Null);
         places.GiveBack(Client(1));
         Assert.That(places.TryTake(Client(1)), Is.Null);
+    }
+
+    [TestCase(4, 2)]
+    [TestCase(5, 3)]
+    [TestCase(1, 1)]
+    [TestCase(null, 8)]
+    public void TryTake_OfAProcessWithoutAnOption_IsRefusedAboveHalf(int? all, int expected)
+    {
+        var places = new ConnectionPlaces(new DoorLimits(1, all), 64, () => int.MaxValue);
+        for (int i = 0; i < expected; i++)
+        {
+            Assert.That(places.TryTake(Client(1)), Is.Null);
+        }
+
+        string name = all == 1 ? "MaxConnections" : "MaxConnectionsPerProcess";
+        Assert.That(
+            places.TryTake(Client(1)), Has.Property("Option").EqualTo(name).And.Property("Limit").EqualTo(expected));
+        Assert.That(places.TryTake(Client(2)) is null, Is.EqualTo(all != 1));
     }
 
     [TestCase(4, null, 2)]
@@ -70,14 +88,14 @@ public class ConnectionPlacesTests
     {
         var places = new ConnectionPlaces(new DoorLimits(1, option, null), mappings, () => int.MaxValue);
         int taken = 0;
-        while (places.TryTake(Client(1)) is null)
+        while (places.TryTake(Client(taken)) is null)
         {
             taken++;
         }
 
         Assert.That(taken, Is.EqualTo(expected));
         string name = option == expected ? "MaxConnections" : "vm.max_map_count / 4";
-        Assert.That(places.TryTake(Client(1))!.Option, Is.EqualTo(name));
+        Assert.That(places.TryTake(Client(taken))!.Option, Is.EqualTo(name));
     }
 
     [TestCase(0)]

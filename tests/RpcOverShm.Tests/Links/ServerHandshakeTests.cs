@@ -131,11 +131,11 @@ public class ServerHandshakeTests
 
         await AssertRefusedAsync(
             RefusalReason.NoResources,
-            $"The client's ring of 65536 bytes exceeds the {limit} that MaxPeerRingCapacity of the server allows. "
-            + "Lower RingCapacity of the client, or raise MaxPeerRingCapacity.");
+            $"The client's ring of 65536 bytes exceeds the {limit} that Ring.MaxPeerCapacity of the server allows. "
+            + "Lower Ring.Capacity of the client, or raise Ring.MaxPeerCapacity.");
         Assert.That(
             (await _logger.WaitForAsync(109)).Message,
-            Is.EqualTo($"MaxPeerRingCapacity = {limit} is reached: a client with a larger ring was refused."));
+            Is.EqualTo($"Ring.MaxPeerCapacity = {limit} is reached: a client with a larger ring was refused."));
     }
 
     [TestCase(0)]
