@@ -117,7 +117,7 @@ internal static class MigratingFromWcfCalls
     private static async Task StopAsync(ShmServer server)
     {
         // snippet: stop
-        // WCF: host.Close(timeout), and host.Abort() when the time is over. A grace of zero does not wait at all.
+        // WCF: host.Close(timeout), and host.Abort() when the time is over. A grace of zero cancels calls at once.
         await server.StopAsync(grace: TimeSpan.FromSeconds(5));
         // end snippet
     }

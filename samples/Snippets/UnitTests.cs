@@ -9,7 +9,11 @@ internal static class UnitTests
     {
         // snippet: test
         using var closed = new CancellationTokenSource();
-        var identity = new ClaimsIdentity([new Claim(ShmClaimTypes.UserId, "1000")], "test");
+        var identity = new ClaimsIdentity(
+            [new Claim(ClaimTypes.Name, "alice"), new Claim(ShmClaimTypes.UserId, "1000")],
+            "test",
+            ClaimTypes.Name,
+            ShmClaimTypes.GroupId);
         var session = new ShmSession(new ClaimsPrincipal(identity), closed: closed.Token);
         ServerCallContext context = new TestContext();
         context.SetShmSession(session);

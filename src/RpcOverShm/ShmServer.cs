@@ -209,6 +209,10 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// grace period. A client that does not run, such as a process that a debugger holds, or that is busy with a
     /// callback that no method waits for, delays the stop by about a second at most.
     /// </para>
+    /// <para>
+    /// A method of the server, or a handler of a session's start or end, must not wait for a stop: without a grace
+    /// period both would wait for ever. It starts the stop and returns.
+    /// </para>
     /// </remarks>
     public Task StopAsync(TimeSpan? grace = null, CancellationToken cancellationToken = default)
     {
@@ -251,8 +255,9 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// Stops the server at once, as <see cref="StopAsync"/> with a grace of zero, and waits until that is done.
     /// </summary>
     /// <remarks>
-    /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for
-    /// none. <see cref="DisposeAsync"/> does the same without blocking. A second call waits for the same end.
+    /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for none
+    /// of them, but for the release of instances as <see cref="StopAsync"/> says. <see cref="DisposeAsync"/> does the
+    /// same without blocking. A second call waits for the same end.
     /// </remarks>
     public void Dispose()
     {

@@ -18,14 +18,15 @@ public static class ShmServerCallContextExtensions
     /// </param>
     /// <exception cref="ArgumentNullException">The context is null.</exception>
     /// <exception cref="InvalidOperationException">
-    /// The call did not come to a <see cref="ShmServer"/>: it came over another transport, or it is a callback of a
-    /// server.
+    /// The call did not come to a <see cref="ShmServer"/>: it came over another transport, it is a callback of a server,
+    /// or a unit test has given its context no session.
     /// </exception>
     public static ShmSession GetShmSession(this ServerCallContext context) =>
         context.TryGetShmSession(out ShmSession? session)
             ? session
             : throw new InvalidOperationException(
-                "The call has no session: only a call that a client makes to a ShmServer belongs to one.");
+                "The call has no session: only a call that a client makes to a ShmServer belongs to one. A unit test "
+                + "gives its context one with SetShmSession.");
 
     /// <summary>Gets the session of the client that made a call, if it came to a <see cref="ShmServer"/>.</summary>
     /// <param name="context">As for <see cref="GetShmSession"/>.</param>

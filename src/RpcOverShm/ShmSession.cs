@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Globalization;
 using System.Security.Claims;
 using Grpc.Core;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
@@ -24,7 +25,7 @@ namespace RpcOverShm;
 public sealed class ShmSession
 {
     private readonly ServerSession? _session; // null if a test has made this
-    private readonly ClientSettings? _settings; // null as well
+    private readonly ClientSettings _settings;
     private readonly bool _letsGo;
     private readonly CallInvoker? _made; // for callbacks of a test
     private readonly Lazy<CallInvoker> _plain;
@@ -37,14 +38,15 @@ public sealed class ShmSession
     /// <param name="user">The client's identity; its claim <see cref="ShmClaimTypes.ProcessId"/> is optional.</param>
     /// <param name="callbacks">
     /// The invoker for the calls that the service makes to its client.
-    /// <para>Null means that the client offers no services.</para>
+    /// <para>Null means that the client offers no services: calls fail as they do then.</para>
     /// </param>
     /// <param name="id">The number of the session.</param>
     /// <param name="closed">The token that the test cancels to end the session.</param>
     /// <exception cref="ArgumentNullException">The identity is null.</exception>
     /// <remarks>
     /// A method finds the session in its context after
-    /// <see cref="ShmServerCallContextExtensions.SetShmSession(ServerCallContext, ShmSession)"/>.
+    /// <see cref="ShmServerCallContextExtensions.SetShmSession(ServerCallContext, ShmSession)"/>. The codec of
+    /// <see cref="CreateCallInvoker"/> and <see cref="CreateOneWayInvoker"/> has no effect.
     /// </remarks>
     public ShmSession(
         ClaimsPrincipal user, CallInvoker? callbacks = null, long id = 1, CancellationToken closed = default)
@@ -54,9 +56,9 @@ public sealed class ShmSession
         _ = int.TryParse(user.FindFirst(ShmClaimTypes.ProcessId)?.Value, CultureInfo.InvariantCulture, out int process);
         ProcessId = process;
         Closed = closed;
+        _settings = NoServices.Settings;
         _made = callbacks;
-        _plain = new Lazy<CallInvoker>(() => callbacks ?? throw new InvalidOperationException(
-            "The session was created without an invoker for callbacks: pass one to its constructor."));
+        _plain = new Lazy<CallInvoker>(() => callbacks ?? Invoker(_settings));
         _user = new Lazy<ClaimsPrincipal>(user);
     }
 
@@ -92,7 +94,8 @@ public sealed class ShmSession
     /// </para>
     /// <para>
     /// The first read in a session asks the system for the name, once. That may block if the system keeps its users on
-    /// another machine. The server itself never asks, and authorises by numbers. Claims are those of the process that
+    /// another machine. The server itself never asks, and authorises by numbers; code that needs no name finds them in
+    /// <see cref="ServerCallContext.AuthContext"/> without a look-up. Claims are those of the process that
     /// connected, at that time.
     /// </para>
     /// </remarks>
@@ -122,7 +125,6 @@ public sealed class ShmSession
     /// </param>
     /// <returns>A thread-safe invoker. Without a codec it is always the same one.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
-    /// <exception cref="InvalidOperationException">A test has created the session without an invoker.</exception>
     /// <remarks>
     /// <para>
     /// The calls use the connection of the session. Calls of all shapes, deadlines, metadata and cancellation work as
@@ -141,9 +143,9 @@ public sealed class ShmSession
     /// (<see cref="ShmCallLimits.MaxCallbackDepth"/>) fails with <see cref="StatusCode.ResourceExhausted"/>.
     /// </para>
     /// </remarks>
-    public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null || _settings is null
+    public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null || _made is not null
         ? _plain.Value
-        : Invoker(With(_settings, codec));
+        : Invoker(With(codec));
 
     /// <summary>
     /// Returns an invoker for one-way calls to the services that the client offers, as
@@ -155,7 +157,6 @@ public sealed class ShmSession
     /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
-    /// <exception cref="InvalidOperationException">A test has created the session without an invoker.</exception>
     /// <remarks>
     /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
     /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. A failure is reported by
@@ -164,17 +165,16 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
     {
-        if (_settings is null)
+        if (_made is not null)
         {
-            return _plain.Value;
+            return _made;
         }
 
-        ClientSettings settings = codec is null ? _settings : With(_settings, codec);
+        ClientSettings settings = codec is null ? _settings : With(codec);
         return new ShmCallInvoker(settings.Connections!, settings).OneWay();
     }
 
-    private static ClientSettings With(ClientSettings settings, ShmCodec codec) =>
-        settings with { Codec = codec.ToProvider() };
+    private ClientSettings With(ShmCodec codec) => _settings with { Codec = codec.ToProvider() };
 
     private CallInvoker Invoker(ClientSettings settings)
     {
@@ -233,6 +233,34 @@ public sealed class ShmSession
         public override void ThrowIfShutDown()
         {
             // A call after the end of the session fails with its status.
+        }
+    }
+
+    /// <summary>The connections of a session that a test has made: a client without services.</summary>
+    private sealed class NoServices : ConnectionProvider
+    {
+        public static ClientSettings Settings { get; } = new()
+        {
+            MaxReceiveMessageBytes = null,
+            MaxSendMessageBytes = null,
+            CallWindow = ShmDefaults.CallWindow,
+            Codec = null,
+            ThrowsOperationCanceled = false,
+            Credentials = [],
+            Authority = "",
+            Scheduling = default,
+            Logger = NullLogger.Instance,
+            Connections = new NoServices(),
+        };
+
+        public override CancellationToken ShutdownToken => default;
+
+        public override ValueTask<Connection> GetAsync(bool isWaitForReady) =>
+            ValueTask.FromException<Connection>(new RpcException(StatusMapping.NoCallbacks));
+
+        public override void ThrowIfShutDown()
+        {
+            // Each call fails with its status.
         }
     }
 }

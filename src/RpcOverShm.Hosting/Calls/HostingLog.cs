@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Hosting.Calls;
 
-/// <summary>The log messages of this assembly. Event ids 500-599; an id is never reused.</summary>
+/// <summary>The log messages of this assembly. Event ids 500-599; an id is never reused, such as 500.</summary>
 internal static partial class HostingLog
 {
     /// <summary>Logs that a section has nothing. It may be optional, so it does not fail the start.</summary>

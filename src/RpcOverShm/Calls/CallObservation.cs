@@ -148,10 +148,17 @@ internal sealed class CallObservation
             // A listener threw.
         }
 
-        // The stop has changed it on this thread, which may be in any code of the user.
-        if (Activity.Current != current)
+        try
         {
-            Activity.Current = current;
+            // The stop has changed it on this thread, which may be in any code of the user.
+            if (Activity.Current != current)
+            {
+                Activity.Current = current;
+            }
+        }
+        catch (Exception)
+        {
+            // A handler of Activity.CurrentChanged threw.
         }
     }
 

@@ -23,7 +23,7 @@ internal abstract partial class ClientCall
 
     /// <summary>
     /// Ends the observation if the call has ended. Its listeners are user code, so only user threads and pending user
-    /// code call this, before the user learns of the end.
+    /// code call this, before the user learns of the end, or at the same moment on another thread.
     /// </summary>
     public void EndObservation()
     {

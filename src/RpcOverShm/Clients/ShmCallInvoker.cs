@@ -107,7 +107,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             Volatile.Write(ref _lastMethod, bound);
             return (ClientMethod<TRequest, TResponse>)bound;
         }
-        catch (Exception failure)
+        catch (Exception failure) when (method is not null)
         {
             _ = Unmade(method, failure);
             throw;

@@ -115,10 +115,19 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         return new RpcException(status);
     }
 
-    private async Task<TResponse> TakeResponseAsync()
+    /// <summary>
+    /// Returns the committed attempt, with the observation of the call, which so ends before a reader sees the end.
+    /// </summary>
+    public async Task<Attempt<TResponse>> WhenObservedAsync()
     {
         Attempt<TResponse> attempt = await WhenCommittedAsync().ConfigureAwait(false);
         attempt.Call.Observe(_observation);
+        return attempt;
+    }
+
+    private async Task<TResponse> TakeResponseAsync()
+    {
+        Attempt<TResponse> attempt = await WhenObservedAsync().ConfigureAwait(false);
         return attempt.Response is null ? null! : await attempt.Response.ConfigureAwait(false);
     }
 
@@ -131,7 +140,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             _ = WatchHeadersAsync(current);
         }
 
-        Attempt<TResponse> attempt = await WhenCommittedAsync().ConfigureAwait(false);
+        Attempt<TResponse> attempt = await WhenObservedAsync().ConfigureAwait(false);
         Metadata headers = await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
         return _state.Attempts > 1 ? PreviousAttemptsHeader.AddTo(headers, _state.Attempts - 1) : headers;
     }

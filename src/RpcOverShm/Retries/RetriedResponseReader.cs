@@ -30,7 +30,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
         Attempt<TResponse> attempt;
         using (cancellationToken.UnsafeRegister(CallPresentation.Cancel, call))
         {
-            attempt = await call.WhenCommittedAsync().ConfigureAwait(false);
+            attempt = await call.WhenObservedAsync().ConfigureAwait(false);
         }
 
         _responses = attempt.Responses!;

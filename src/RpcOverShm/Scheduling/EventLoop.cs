@@ -80,7 +80,7 @@ internal sealed partial class EventLoop
     private long _seenRun;
     private long _seenAt;
 
-    /// <summary>How long a loop keeps its thread after its last source. For tests, which wait for the end.</summary>
+    /// <summary>The time for which a loop keeps its thread after its last source. Tests shorten it.</summary>
     internal static TimeSpan Linger { get; set; } = TimeSpan.FromSeconds(5);
 
     /// <summary>The number of threads whose user code has lost this loop and has not returned.</summary>
