@@ -44,8 +44,8 @@ public sealed class ShmActivationContext
     /// <para>
     /// With <see cref="ShmServiceLifetime.PerCall"/> the response is sent after it has completed. With the other
     /// lifetimes it runs on the thread pool; a stop of the server waits for it as long as
-    /// <see cref="ShmServer.StopAsync"/> says. After a failure of the function it begins on the same thread, and neither
-    /// the call nor a stop waits for it.
+    /// <see cref="ShmServer.StopAsync"/> says. After a failure of the function it begins on the same thread, and
+    /// neither the call nor a stop waits for it.
     /// </para>
     /// </remarks>
     public Func<ValueTask>? Release { get; set; }

@@ -255,9 +255,9 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// Stops the server at once, as <see cref="StopAsync"/> with a grace of zero, and waits until that is done.
     /// </summary>
     /// <remarks>
-    /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for none
-    /// of them, but for the release of instances as <see cref="StopAsync"/> says. <see cref="DisposeAsync"/> does the
-    /// same without blocking. A second call waits for the same end.
+    /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for
+    /// none of them, but for the release of instances as <see cref="StopAsync"/> says. <see cref="DisposeAsync"/> does
+    /// the same without blocking. A second call waits for the same end.
     /// </remarks>
     public void Dispose()
     {

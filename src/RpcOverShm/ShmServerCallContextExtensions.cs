@@ -18,8 +18,8 @@ public static class ShmServerCallContextExtensions
     /// </param>
     /// <exception cref="ArgumentNullException">The context is null.</exception>
     /// <exception cref="InvalidOperationException">
-    /// The call did not come to a <see cref="ShmServer"/>: it came over another transport, it is a callback of a server,
-    /// or a unit test has given its context no session.
+    /// The call did not come to a <see cref="ShmServer"/>: it came over another transport, it is a callback of a
+    /// server, or a unit test has given its context no session.
     /// </exception>
     public static ShmSession GetShmSession(this ServerCallContext context) =>
         context.TryGetShmSession(out ShmSession? session)

@@ -105,9 +105,11 @@ internal sealed class CallbackProcessTests : PeerFixture
     }
 
     // The pool of the client gets a thread for each of them sooner or later, but not soon.
-    [TestCase(100)]
-    [TestCase(1500, Category = LongAttribute.Name)]
-    public async Task Callbacks_ThatBlockForEver_KeepTheClientNeitherFromItsAnswerNorFromItsExit(int callbacks)
+    [Test]
+    [Long(
+        "Each client's process takes ten seconds to end while its callbacks block.",
+        "CallbackProcessTests.Callbacks_WhileAllThreadsOfTheClientsPoolAreBlocked_AreAnswered")]
+    public async Task Callbacks_ThatBlockForEver_KeepTheClientNeitherFromItsAnswerNorFromItsExit()
     {
         const int DefaultLimit = 16;
         var made = new TaskCompletionSource<Task>();
@@ -127,7 +129,7 @@ internal sealed class CallbackProcessTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"blocking-callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
 
-        int begun = int.Parse(await peer.DoAsync($"flood {callbacks}"), CultureInfo.InvariantCulture);
+        int begun = int.Parse(await peer.DoAsync("flood 1500"), CultureInfo.InvariantCulture);
         peer.EndInput();
         await peer.Exited.Bounded();
         RpcException failure = await CallFailure.OfAsync((await made.Task).Bounded());

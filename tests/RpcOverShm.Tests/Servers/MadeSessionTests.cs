@@ -1,5 +1,6 @@
 using System.Security.Claims;
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Tests.Protobuf;
 
 namespace RpcOverShm.Tests.Servers;
@@ -40,15 +41,16 @@ public class MadeSessionTests
     }
 
     [Test]
-    public void Session_WithoutCallbacks_OffersNone()
+    public void Session_WithoutCallbacks_IsThatOfAClientWithoutServices()
     {
         var session = new ShmSession(UserWith(new Claim(ShmClaimTypes.ProcessId, "none")));
 
         Assert.That((session.Id, session.ProcessId, session.OffersCallbacks), Is.EqualTo((1, 0, false)));
-        Assert.That(
-            () => session.CreateCallInvoker(),
-            Throws.InvalidOperationException.With.Message.Contains("without an invoker for callbacks"));
-        Assert.That(() => session.CreateOneWayInvoker(), Throws.InvalidOperationException);
+        foreach (CallInvoker invoker in (CallInvoker[])[session.CreateCallInvoker(), session.CreateOneWayInvoker()])
+        {
+            RpcException failure = Assert.Throws<RpcException>(() => new ScriptClient(invoker).Unary(Payloads.Empty))!;
+            Assert.That(failure.Status, Is.EqualTo(StatusMapping.NoCallbacks));
+        }
     }
 
     [Test]
