@@ -31,14 +31,14 @@ public class MistakeTests
     {
         string message = FailureOfServer((misspelt, "3"));
 
-        Assert.That(message, Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: Allow"));
+        Assert.That(message, Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: EnableDetailedErrors, "));
         Assert.That(message, Does.Contain("IdleTimeout").And.Not.Contains("Codecs"), "What is set in code.");
     }
 
     [TestCase("Color")]
     [TestCase("X")]
     public void Key_ThatIsNearToNone_IsToldWithAllNames(string key) => Assert.That(
-        FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: AllowedGroup, "));
+        FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: EnableDetailedErrors, "));
 
     [TestCase("Callbacks:Limits:MaxQueudCallsPerConnection", "MaxQueuedCallsPerConnection")]
     [TestCase("Callbacks:Limit", "Limits")]
