@@ -6,7 +6,10 @@ internal static class MigratingFromNamedPipes
     public static async Task RunAsync(string address)
     {
         // snippet: listen
-        var options = new ShmStreamListenerOptions { Listen = { MaxConnections = 10 } };
+        var options = new ShmStreamListenerOptions
+        {
+            Listen = { MaxConnections = 10, MaxConnectionsPerProcess = 10 },
+        };
         await using var listener = new ShmStreamListener(address, options);
         listener.Start();
         // end snippet

@@ -116,8 +116,10 @@ public sealed class ShmListenOptions
     /// <para>Null means half of all connections, rounded up.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to null: a process that connects without end leaves places to others. The kernel tells the process; all
-    /// processes that it cannot name, those outside of the server's pid namespace, count as one.
+    /// Defaults to null: a process that connects without end leaves places to others. A process with all places, such
+    /// as a gateway, needs the value of <see cref="MaxConnections"/>, or <see cref="int.MaxValue"/> if that is null.
+    /// The kernel tells the process; all processes that it cannot name, those outside of the server's pid namespace,
+    /// count as one.
     /// </remarks>
     public int? MaxConnectionsPerProcess { get; set; }
 

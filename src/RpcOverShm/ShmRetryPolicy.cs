@@ -52,8 +52,8 @@ public sealed class ShmRetryPolicy
     internal RetryPolicy ToRetryPolicy(string path, int? mostAttempts)
     {
         path = $"{path}.{nameof(ShmMethodConfig.RetryPolicy)}.";
-        int attempts = MaxAttempts ?? 0;
-        OptionRanges.AtLeast(2, attempts, path + nameof(MaxAttempts));
+        OptionRanges.Check(MaxAttempts >= 2, MaxAttempts, path + nameof(MaxAttempts), "2 or more");
+        int attempts = MaxAttempts!.Value;
         OptionRanges.Positive(InitialBackoff ?? TimeSpan.Zero, path + nameof(InitialBackoff));
         OptionRanges.Timer(MaxBackoff ?? TimeSpan.Zero, path + nameof(MaxBackoff));
         OptionRanges.Positive(BackoffMultiplier ?? 0, path + nameof(BackoffMultiplier));

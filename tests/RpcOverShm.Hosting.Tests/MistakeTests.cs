@@ -31,7 +31,9 @@ public class MistakeTests
     {
         string message = FailureOfServer((misspelt, "3"));
 
-        Assert.That(message, Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: EnableDetailedErrors, "));
+        Assert.That(
+            message,
+            Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: EnableDetailedErrors, "));
         Assert.That(message, Does.Contain("IdleTimeout").And.Not.Contains("Codecs"), "What is set in code.");
     }
 
@@ -91,6 +93,10 @@ public class MistakeTests
         FailureOfServer((key, "3")),
         Does.Contain("'Section'").And.Contains($"'{key.Split(':')[0]}' is named '{name}' now; write that instead."));
 
+    [Test]
+    public void Key_OfAnOptionThatIsGone_IsToldSo() => Assert.That(
+        FailureOfServer(("AllowInPlaceParsing", "false")), Does.Contain("'AllowInPlaceParsing' is gone; remove it."));
+
     [TestCase("ConnectTimeout", "Connect:Timeout")]
     [TestCase("RuntimeDirectory", "Connect:RuntimeDirectory")]
     [TestCase("RingCapacity", "Ring:Capacity")]
@@ -104,10 +110,14 @@ public class MistakeTests
     public void Names_OfFormerOptions_AreGoneAndTheNewOnesAreThere(Type options)
     {
         Assert.That(FormerOptions.Of(options), Is.Not.Empty);
-        foreach ((string former, string name) in FormerOptions.Of(options))
+        foreach ((string former, string? name) in FormerOptions.Of(options))
         {
-            string[] parts = name.Split(':');
             Assert.That(options.GetProperty(former), Is.Null);
+            if (name?.Split(':') is not { } parts)
+            {
+                continue; // gone
+            }
+
             Assert.That(options.GetProperty(parts[0])?.PropertyType.GetProperty(parts[1]), Is.Not.Null, name);
         }
     }

@@ -85,7 +85,9 @@ internal static class BoundOptions
 
             if (FormerOptions.Of(type).TryGetValue(child.Key, out string? name))
             {
-                throw new InvalidOperationException($"'{child.Key}' is named '{name}' now; write that instead.");
+                throw new InvalidOperationException(name is null
+                    ? $"'{child.Key}' is gone; remove it."
+                    : $"'{child.Key}' is named '{name}' now; write that instead.");
             }
 
             PropertyInfo option = Array.Find(

@@ -2,12 +2,13 @@ namespace RpcOverShm.Hosting.Calls;
 
 /// <summary>
 /// The names that options had before they had groups, in sections of the configuration. The section of a program that
-/// is older than its packages gets the new name, instead of a list of all.
+/// is older than its packages gets the new name, or reads that the option is gone, instead of a list of all.
 /// </summary>
 internal static class FormerOptions
 {
-    private static readonly Dictionary<string, string> s_ofServers = new(StringComparer.OrdinalIgnoreCase)
+    private static readonly Dictionary<string, string?> s_ofServers = new(StringComparer.OrdinalIgnoreCase)
     {
+        ["AllowInPlaceParsing"] = null,
         ["RuntimeDirectory"] = "Listen:RuntimeDirectory",
         ["AllowedUsers"] = "Listen:AllowedUsers",
         ["AllowedGroup"] = "Listen:AllowedGroup",
@@ -28,8 +29,10 @@ internal static class FormerOptions
         ["MaxPeerRingCapacity"] = "Ring:MaxPeerCapacity",
     };
 
-    private static readonly Dictionary<string, string> s_ofChannels = new(StringComparer.OrdinalIgnoreCase)
+    private static readonly Dictionary<string, string?> s_ofChannels = new(StringComparer.OrdinalIgnoreCase)
     {
+        ["AllowInPlaceParsing"] = null,
+        ["EnableMultipleConnections"] = null,
         ["RuntimeDirectory"] = "Connect:RuntimeDirectory",
         ["TrustedServerUsers"] = "Connect:TrustedServerUsers",
         ["ConnectTimeout"] = "Connect:Timeout",
@@ -38,7 +41,7 @@ internal static class FormerOptions
         ["MaxPeerRingCapacity"] = "Ring:MaxPeerCapacity",
     };
 
-    private static readonly Dictionary<string, string> s_ofCallbacks = new(StringComparer.OrdinalIgnoreCase)
+    private static readonly Dictionary<string, string?> s_ofCallbacks = new(StringComparer.OrdinalIgnoreCase)
     {
         ["MaxConcurrentCallsPerConnection"] = "Limits:MaxConcurrentCallsPerConnection",
         ["MaxQueuedCalls"] = "Limits:MaxQueuedCallsPerConnection",
@@ -46,10 +49,10 @@ internal static class FormerOptions
         ["MaxCallbackDepth"] = "Limits:MaxCallbackDepth",
     };
 
-    private static readonly Dictionary<string, string> s_none = [];
+    private static readonly Dictionary<string, string?> s_none = [];
 
-    /// <summary>Returns the new names, below the same section, by the former ones.</summary>
-    public static IReadOnlyDictionary<string, string> Of(Type options) =>
+    /// <summary>Returns the new names, below the same section, by the former ones; null for what is gone.</summary>
+    public static IReadOnlyDictionary<string, string?> Of(Type options) =>
         options == typeof(ShmServerOptions) ? s_ofServers
         : options == typeof(ShmChannelOptions) ? s_ofChannels
         : options == typeof(ShmCallbackOptions) ? s_ofCallbacks

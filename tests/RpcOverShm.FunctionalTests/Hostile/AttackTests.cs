@@ -18,9 +18,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [SupportedOSPlatform("linux")]
 [NonParallelizable]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-[Long(
-    "Each attack measures newcomers for seconds, up to three times.",
-    "ConnectionLimitTests, HandshakeLieTests, ForeignHandlesTests")]
 internal sealed partial class AttackTests
 {
     private const long Ring = 64 << 10;
@@ -74,10 +71,16 @@ internal sealed partial class AttackTests
     }
 
     [Test]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "AttackTests.Stop_WithDescriptorsThatAreSlowToClose_DoesNotWaitForThem, ForeignHandlesTests")]
     public Task HelloWhoseDescriptorIsSlowToClose_HoldsNobodyUp([Values(1, 3, 100)] int descriptors) =>
         AssertHarmlessAsync(() => SendHelloAsync(descriptors));
 
     [Test]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "AttackTests.Stop_WithDescriptorsThatAreSlowToClose_DoesNotWaitForThem, HandshakeLieTests")]
     public async Task UnreadDescriptorOfARefusedUser_HoldsNobodyUp()
     {
         Assume.That(Environment.IsPrivilegedProcess, "Only root can be somebody else.");
@@ -100,6 +103,9 @@ internal sealed partial class AttackTests
     }
 
     [Test]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "AttackTests.Stop_WithDescriptorsThatAreSlowToClose_DoesNotWaitForThem, HandshakeLieTests")]
     public Task DescriptorsAfterTheHandshake_HoldNobodyUp() => _meter.AssertHarmlessAsync(async (stands, over) =>
     {
         // A kernel that refuses one (6.16) refuses all.
@@ -117,6 +123,9 @@ internal sealed partial class AttackTests
     });
 
     [Test]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "PendingClientsTests, ConnectionLimitTests")]
     public async Task SilentSockets_AndTenNewOnesASecond_KeepNobodyOut()
     {
         await _meter.AssertHarmlessAsync(async (stands, over) =>
@@ -143,6 +152,9 @@ internal sealed partial class AttackTests
     // the system's queue fills.
     [TestCase(64)]
     [TestCase(8)]
+    [Long(
+        "The attack measures newcomers for seconds, up to three times.",
+        "PendingClientsTests, ConnectionLimitTests")]
     public async Task Connects_2500ASecondWithoutEnd_KeepNobodyOut(int places)
     {
         string path = _directory.Combine("few");

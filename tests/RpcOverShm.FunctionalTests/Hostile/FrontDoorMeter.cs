@@ -7,15 +7,17 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// connection that it has, and newcomers connect; both are measured without the attack before.
 /// </summary>
 /// <remarks>
-/// The bounds are the promises: newcomers connect in less than 100 ms (median), and the worst call of an existing
-/// connection takes less than 50 ms or twice the worst without the attack. Another process may take the processor
-/// away, so an attack is repeated up to twice until a run keeps the bounds.
+/// The bounds are the promises: newcomers connect in less than 100 ms (median), and at most two calls of an existing
+/// connection take 50 ms or more, or twice the third-slowest without the attack. An attack makes many calls slow, a
+/// pause of the collector or of the host a single one. Another process may take the processor away, so an attack is
+/// repeated up to twice until a run keeps the bounds.
 /// </remarks>
 /// <param name="address">The address of the server, whose unary method echoes.</param>
 /// <param name="change">Changes the options of the innocent client and of the newcomers.</param>
 internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? change = null)
 {
     private const int MostRuns = 3;
+    private const int MostPauses = 2; // calls of a run that a pause of the collector or of the host may make slow
 
     private static readonly TimeSpan s_warmUp = TimeSpan.FromSeconds(0.5);
     private static readonly TimeSpan s_length = TimeSpan.FromSeconds(1);
@@ -47,20 +49,25 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         return over;
     }
 
+    /// <summary>Calls until the time is over; returns the duration of the third-slowest call.</summary>
     private static TimeSpan CallUntil(Task over, ScriptClient innocent)
     {
         Payload request = Payloads.Of("innocent");
-        TimeSpan worst = TimeSpan.Zero;
+        var slowest = new PriorityQueue<TimeSpan, TimeSpan>();
         while (!over.IsCompleted)
         {
             long before = Stopwatch.GetTimestamp();
             Payload answer = innocent.Unary(request);
             TimeSpan took = Stopwatch.GetElapsedTime(before);
             Assert.That(answer, Is.EqualTo(request));
-            worst = took > worst ? took : worst;
+            slowest.Enqueue(took, took);
+            if (slowest.Count > 1 + MostPauses)
+            {
+                slowest.Dequeue();
+            }
         }
 
-        return worst;
+        return slowest.Peek();
     }
 
     private async Task AssertAsync(Func<Action, Task, Task> attackAsync, bool areNewcomersLate)
@@ -76,14 +83,14 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         do
         {
             Measured without = await MeasureAsync(innocent, AttackNobody, s_length, areNewcomersLate: false);
-            mostForCall = 2 * without.WorstCall > mostForCall ? 2 * without.WorstCall : mostForCall;
+            mostForCall = 2 * without.SlowCall > mostForCall ? 2 * without.SlowCall : mostForCall;
             with = await MeasureAsync(innocent, attackAsync, s_length, areNewcomersLate);
             TestContext.Out.WriteLine($"Without the attack: {without}. With it: {with}.");
         }
-        while (++runs < MostRuns && (with.MedianConnect >= s_mostForConnect || with.WorstCall >= mostForCall));
+        while (++runs < MostRuns && (with.MedianConnect >= s_mostForConnect || with.SlowCall >= mostForCall));
 
         Assert.That(with.MedianConnect, Is.LessThan(s_mostForConnect), "the newcomers");
-        Assert.That(with.WorstCall, Is.LessThan(mostForCall), "the worst call of an existing connection");
+        Assert.That(with.SlowCall, Is.LessThan(mostForCall), "the third-slowest call of an existing connection");
     }
 
     private async Task<Measured> MeasureAsync(
@@ -147,10 +154,10 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         return ShmChannel.ForAddress(address, options);
     }
 
-    private sealed record Measured(int Newcomers, TimeSpan MedianConnect, TimeSpan WorstCall)
+    private sealed record Measured(int Newcomers, TimeSpan MedianConnect, TimeSpan SlowCall)
     {
         public override string ToString() =>
             $"{Newcomers} newcomers, median {MedianConnect.TotalMilliseconds:0.0} ms, "
-            + $"worst call {WorstCall.TotalMilliseconds:0.0} ms";
+            + $"third-slowest call {SlowCall.TotalMilliseconds:0.0} ms";
     }
 }

@@ -32,14 +32,13 @@ internal sealed class HostileDoorbellTests : VictimFixture
     }
 
     // Each ring of an honest client has a reason, however many there are.
-    [TestCase(100)]
-    [TestCase(1200, Category = LongAttribute.Name)]
-    public async Task RingsForEachRecord_IsServed(int calls)
+    [Test]
+    public async Task RingsForEachRecord_IsServed()
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         byte[] ring = [PeerLink.DoorbellByte];
-        for (uint i = 1; i <= calls; i++)
+        for (uint i = 1; i <= 1200; i++)
         {
             peer.StartUnary(new CallId(0, i, false));
             Assert.That(peer.TrySendBytes(ring));

@@ -1,27 +1,26 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>Random sequences of a call's steps, whose results must match those over gRPC.</summary>
-[Long("Each of 320 sequences runs on three implementations.", "RandomEndTests, RandomEndIdleTests")]
 internal sealed class SequenceTests
 {
-    private const int UsualCount = 320;
     private const int AtOnce = 32;
     private const int MethodThrew = 301;
 
-    [Test]
-    public async Task Steps_OfRandomSequences_SeeWhatTheySeeOverGrpc()
+    [TestCase(32)]
+    [TestCase(320, Category = LongAttribute.Name)]
+    public async Task Steps_OfRandomSequences_SeeWhatTheySeeOverGrpc(int usualCount)
     {
         Random random = TestSeed.NewRandom();
 
         // Races decide the results of concurrent steps, which only many repeats can compare.
-        bool isPaused = FuzzInputs.Count(UsualCount) <= UsualCount;
+        bool isPaused = FuzzInputs.Count(usualCount) <= usualCount;
         await using CallRig shm = await StartAsync(RigKind.Shm);
         await using CallRig core = await StartAsync(RigKind.GrpcCore);
         await using CallRig dotNet = await StartAsync(RigKind.GrpcDotNet);
         var comparison = new SequenceComparison(shm.Client, [core.Client, dotNet.Client], isStrict: isPaused);
 
         var differences = new List<string>();
-        foreach (int[] numbers in FuzzInputs.Numbers(UsualCount).Chunk(AtOnce))
+        foreach (int[] numbers in FuzzInputs.Numbers(usualCount).Chunk(AtOnce))
         {
             string?[] found = await Task.WhenAll(
                 numbers.Select(_ => comparison.FindDifferenceAsync(CallSequence.Next(random, isPaused))));

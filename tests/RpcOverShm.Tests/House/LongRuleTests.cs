@@ -26,6 +26,21 @@ public class LongRuleTests
     public void Check_OfAnAttributeThatIsWrong_FindsIt(string attribute, string finding) =>
         Assert.That(Check(attribute), Has.Some.Contains(finding));
 
+    [Test]
+    public void Check_OfLongCasesWithoutAShortOne_FindsThem() => Assert.That(
+        Check("[TestCase(1, Category = LongAttribute.Name)][TestCase(2, Explicit = true)]"),
+        Has.Some.Contains("All cases of Gate_Storm are long."));
+
+    [TestCase("[TestCase(1)][TestCase(2, Category = LongAttribute.Name)]")]
+    [TestCase("""[TestCase("Long")]""")]
+    public void Check_OfCasesThatAreRight_FindsNothing(string attributes) =>
+        Assert.That(Check(attributes), Is.Empty);
+
+    [TestCase("""[Category("Long")]""")]
+    [TestCase("""[TestCase(1)][TestCase(2, Category = "Long")]""")]
+    public void Check_OfOtherWaysIntoTheCategory_FindsThem(string attributes) =>
+        Assert.That(Check(attributes), Has.Some.Contains("The category is named by LongAttribute.Name."));
+
     private static IEnumerable<string> Check(string attribute) => LongRules.Check([new SourceFile("Gate.cs",
         $$"""
         class GateTests
