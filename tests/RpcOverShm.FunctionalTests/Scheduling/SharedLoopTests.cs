@@ -18,9 +18,7 @@ internal sealed class SharedLoopTests() : RigFixture(RigKind.Shm)
     private static readonly TimeSpan s_most = TimeSpan.FromMilliseconds(4);
 
     [Test]
-    [Long(
-        "It measures milliseconds, which a machine that builds beside it takes away.",
-        "BlockingCodeTests.MethodThatBlocks_StallsNoOtherCall")]
+    [Long("It measures milliseconds.", "BlockingCodeTests.MethodThatBlocks_StallsNoOtherCall")]
     public async Task MethodThatKeepsTheLoop_StopsAnotherClientForAMomentOnly(
         [Values(Block, Busy)] string kind, [Values] bool isInline)
     {
