@@ -1,3 +1,5 @@
+using Grpc.Core.Interceptors;
+
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>At most so many calls run on an instance at a time; the others wait, up to a limit.</summary>
@@ -62,7 +64,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
         var held = new HeldRuns();
         ShmServiceOptions options = One;
         options.MaxQueuedCallsPerInstance = 2;
-        ShmRig rig = await StartAsync(held.Probe, options);
+        ShmRig rig = await StartAsync(held, options);
         rig.Log.Expect(LimitReached);
         Task[] calls = [.. await StartInOrderAsync(rig, held, 3)];
 
@@ -84,7 +86,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
         var held = new HeldRuns();
         ShmServiceOptions options = One;
         options.MaxQueuedCallsPerInstance = 1;
-        ShmRig rig = await StartAsync(held.Probe, options);
+        ShmRig rig = await StartAsync(held, options);
         rig.Log.Expect(LimitReached);
         Task[] calls = [.. await StartInOrderAsync(rig, held, 1)];
         using var cancel = new CancellationTokenSource();
@@ -131,7 +133,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
     public async Task Stop_WithWaitingCalls_LetsThemRun()
     {
         var held = new HeldRuns();
-        ShmRig rig = await StartAsync(held.Probe, One);
+        ShmRig rig = await StartAsync(held, One);
         Task[] calls = [.. await StartInOrderAsync(rig, held, 3)];
 
         Task stopping = rig.ShutDownServerAsync();
@@ -171,7 +173,10 @@ internal sealed class InstanceLimitTests : InstanceFixture
     // The client may know its connection before the server has it in its table.
     private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.Running.Count);
 
-    // Each one arrives before the next one is made; the first runs.
+    private Task<ShmRig> StartAsync(HeldRuns held, ShmServiceOptions options) => StartAsync(
+        held.Probe, options, new RigOptions { Server = server => server.Interceptors.Add(held) });
+
+    // Each one is at the instance before the next one is made: a pool thread may begin a later one first.
     private static async Task<List<Task>> StartInOrderAsync(ShmRig rig, HeldRuns held, int count)
     {
         await rig.ShmChannel.ConnectAsync().Bounded();
@@ -179,16 +184,16 @@ internal sealed class InstanceLimitTests : InstanceFixture
         for (int i = 0; i < count; i++)
         {
             calls.Add(To(rig.Channel).EchoAsync(Payloads.Of($"{i}")).ResponseAsync);
-            await Timeouts.Eventually(() => RunningOn(rig) == i + 1);
-            await held.FirstBegun.Bounded();
+            await Timeouts.Eventually(() => held.Arrived == i + 1);
         }
 
         return calls;
     }
 
-    /// <summary>Methods that begin and wait.</summary>
-    private sealed class HeldRuns
+    /// <summary>Methods that begin and wait; as an interceptor, it counts the calls that have come to them.</summary>
+    private sealed class HeldRuns : Interceptor
     {
+        private int _arrived;
         private readonly TaskCompletionSource _let = new(TaskCreationOptions.RunContinuationsAsynchronously);
         private readonly TaskCompletionSource _firstBegun = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -209,6 +214,19 @@ internal sealed class InstanceLimitTests : InstanceFixture
 
         public Task FirstBegun => _firstBegun.Task;
 
+        /// <summary>The calls that run or wait at their instance.</summary>
+        public int Arrived => Volatile.Read(ref _arrived);
+
         public void LetAllGo() => _let.SetResult();
+
+        public override Task<TResponse> UnaryServerHandler<TRequest, TResponse>(
+            TRequest request,
+            ServerCallContext context,
+            UnaryServerMethod<TRequest, TResponse> continuation)
+        {
+            Task<TResponse> call = continuation(request, context);
+            Interlocked.Increment(ref _arrived);
+            return call;
+        }
     }
 }
