@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
@@ -253,13 +254,14 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             return (link, onGoAway) => new Connection(link, scheduling, accept: null, onGoAway);
         }
 
-        var places = new CallPlaces(callbacks.Limits);
+        var calls = new CallGate(callbacks.Limits.Calls);
+        var budget = new BufferBudget(ServerLimits.BytesOption, callbacks.Limits.Bytes);
         return (link, onGoAway) =>
         {
             ServerSettings kept = channel.TryGetTarget(out ShmChannel? serving)
                 ? callbacks with { OneWayFailed = serving._oneWayFailed }
                 : callbacks;
-            var connection = new ServerConnection(link, kept, places, onGoAway);
+            var connection = new ServerConnection(link, kept, calls, budget, onGoAway);
             _ = StopOneWayAtDisposeAsync(connection);
             return connection.Connection;
         };

@@ -63,11 +63,19 @@ internal static class RequestHeads
     // know the parent, and believes only this process.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
-        call.Ambient = AmbientCall.Current;
-        return call.Parent is { } parent
-            && (parent.ConnectionId == connection.Id || connection.Peer.ProcessId == Environment.ProcessId)
-                ? parent
-                : null;
+        call.Maker = RunningCall.Current;
+        if (call.Maker?.Name is not { } parent)
+        {
+            return null;
+        }
+
+        if (connection.Peer.ProcessId == Environment.ProcessId)
+        {
+            call.Maker.Publish();
+            return parent;
+        }
+
+        return parent.ConnectionId == connection.Id ? parent : null;
     }
 
     private static bool IsTooLong(string host) =>

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 
@@ -34,6 +35,11 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             return BlockInMode(method, host, options, request);
         }
 
+        if (_settings.LetsGo && RunningCall.Current is { Ticket: not null } holder)
+        {
+            return BlockOutside(holder, method, host, options, request);
+        }
+
         if (_starter.NeedsCredentials(options))
         {
             return Block(this, method, host, options, request);
@@ -56,7 +62,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         _ = Start(call, bound, host, options, request);
-        return CallPresentation.Unary(call, call.ResponseAsync);
+        return CallPresentation.Unary(call, call.PresentResponse(waits: true));
     }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
@@ -75,7 +81,8 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        return CallPresentation.ClientStream(call, StartStream(call, bound, host, options), call.ResponseAsync);
+        RequestStreamWriter<TRequest> requests = StartStream(call, bound, host, options);
+        return CallPresentation.ClientStream(call, requests, call.PresentResponse(waits: false));
     }
 
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(

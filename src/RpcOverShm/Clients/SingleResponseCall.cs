@@ -41,6 +41,39 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>The response of an awaited call.</summary>
     public Task<TResponse> ResponseAsync => _response.Task;
 
+    /// <summary>
+    /// Returns the response for the user. If the method that awaits it lets others run on its instance meanwhile, the
+    /// task completes when the method may go on.
+    /// </summary>
+    /// <param name="waits">Whether the method waits from now on; else after the last request.</param>
+    public Task<TResponse> PresentResponse(bool waits)
+    {
+        if (Holder is not { } holder)
+        {
+            return ResponseAsync;
+        }
+
+        if (waits)
+        {
+            holder.LetGo();
+        }
+
+        return holder.ReturnAsync(ResponseAsync);
+    }
+
+    public override Task OnHalfClosed()
+    {
+        if (Holder is not { } holder)
+        {
+            return Task.CompletedTask;
+        }
+
+        holder.LetGo();
+
+        // The response may have come before: then its end has taken nothing again.
+        return ResponseAsync.IsCompleted ? holder.TakeAgainAsync() : Task.CompletedTask;
+    }
+
     protected override ClientSettings Settings => _method.Settings;
 
     /// <summary>Returns a blocking call for this thread; reuses its last one if that is free.</summary>

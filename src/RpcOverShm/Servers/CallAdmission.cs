@@ -45,10 +45,8 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        ConnectionCall? caller = oneWay is null && request.Parent is { } parent
-            ? owner.Connection.FindCaller(parent)
-            : null;
-        if (caller?.Depth >= settings.MaxCallbackDepth)
+        RunningCall? parent = owner.FindChain(oneWay is null ? request.Parent : null, out ConnectionCall? caller);
+        if ((caller?.Depth ?? parent?.Depth) >= settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(
                 settings.Logger,

@@ -4,6 +4,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -28,7 +29,11 @@ internal sealed partial class ServerCall
             return;
         }
 
-        Turn = IsOneWay ? null : CallTurn.For(this, request.Parent);
+        if (!IsOneWay && request.Parent is not null)
+        {
+            JoinChain(request.Parent);
+        }
+
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
         bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
         if (!isWhole && !TryTakeRequests(message, flags))
@@ -131,6 +136,20 @@ internal sealed partial class ServerCall
         Connection.DropQueued(this);
     }
 
+    private void JoinChain(ParentCall name)
+    {
+        RunningCall? parent = owner.FindChain(name, out ConnectionCall? caller);
+        if (caller is not null)
+        {
+            caller.IsCalledBack = true;
+        }
+
+        if (parent is not null || caller is not null)
+        {
+            Ticket = new CallTicket(this, parent, caller);
+        }
+    }
+
     // The method is not counted yet.
     private void RefuseAtStart(in StatusTrailer trailer)
     {
@@ -144,13 +163,13 @@ internal sealed partial class ServerCall
     {
         // A stream of requests begins at once. Any other call costs memory until its request is whole.
         if (!_handler!.IsRequestStream
-            && owner.Queue.TryCountUnbegun(Turn ??= new CallTurn(this)) is { } refusal)
+            && owner.TryCountUnbegun(Ticket ??= new CallTicket(this)) is { } refusal)
         {
             Refuse(refusal);
             return false;
         }
 
-        var requests = new RequestMessages(_handler, Settings, this, owner.Queue.Budget);
+        var requests = new RequestMessages(_handler, Settings, this, owner.Budget);
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
         Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.

@@ -25,8 +25,11 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
 
-    /// <summary>The state of a call that waits or may make others wait; null for most calls.</summary>
-    public CallTurn? Turn { get; set; }
+    /// <summary>The call at its gates if it waits, is of a chain or starts in order; null for most calls.</summary>
+    public CallTicket? Ticket { get; set; }
+
+    /// <summary>The call as the calls of its method know it; null if none may name it.</summary>
+    public RunningCall? Running { get; set; }
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -72,9 +75,13 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
 
     private Connection Connection => owner.Connection;
 
-    public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
+    public override int Depth => Ticket is not { IsOfChain: true } ticket
+        ? 0
+        : 1 + (ticket.Caller?.Depth ?? ticket.Parent!.Depth);
 
-    public override bool RunsOnBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
+    public override ParentCall? Name => IsOneWay ? owner.OneWay.NextName() : new ParentCall(Connection.Id, Id);
+
+    public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
     public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
@@ -102,7 +109,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         if ((work & PendingUserCode.Start) != 0)
         {
-            if (Turn?.Caller is { IsGivenUp: true })
+            if (Ticket?.Caller is { IsGivenUp: true })
             {
                 Stop(StatusMapping.CallerGone);
             }
@@ -117,20 +124,20 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     }
 
     // A callback of a call for which a thread blocks runs on that thread.
-    protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
+    protected override bool TryHandOver() => Ticket?.Caller?.TryRunHere(this) == true;
 
     /// <summary>
     /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
     /// </summary>
-    public bool TryPutBack() => owner.Queue.TryPutBack(this, _request.Length);
+    public bool TryPutBack() => owner.TryPutBack(this, _request.Length);
 
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
-        if (owner.Queue.IsNamed)
+        if (owner.IsNamed)
         {
-            owner.Queue.Name(this);
+            owner.Name(this);
         }
     }
 
@@ -146,7 +153,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     public void OnLeftQueue()
     {
         _request.Release();
-        owner.Queue.OnLeft(this);
+        owner.OnLeft(this);
         charge?.EndMethod();
     }
 
@@ -189,6 +196,15 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
         Stop(StatusMapping.ServerDeadline);
     }
 
+    /// <summary>Ends a call that is about to begin although the connection was closed, unless it is one-way.</summary>
+    public void EndWithConnection()
+    {
+        if (!IsOneWay)
+        {
+            EndUnanswered();
+        }
+    }
+
     // The connection was closed.
     private void EndUnanswered()
     {
@@ -206,7 +222,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
         if (isToldMethod)
         {
             ServerCallCancellation.Fire(ref _token);
-            if (Requests?.TryBegin(isEnded: true) == true || (Turn is { } turn && owner.Queue.TryLeave(turn)))
+            if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryLeave() == true)
             {
                 OnLeftQueue();
             }
@@ -216,12 +232,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     // Only the holder of the reader role calls this.
     private void BeginOrWait(int requestBytes)
     {
-        if (_handler!.IsOrdered)
-        {
-            owner.AddInOrder(this, _handler.ServiceName);
-        }
-
-        if (owner.Queue.TryBegin(this, requestBytes, out Status? refusal))
+        if (owner.TryBegin(this, requestBytes, out Status? refusal))
         {
             AddUserCode(PendingUserCode.Start);
         }
@@ -236,7 +247,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
         if (_isMethodCounted)
         {
             _isMethodCounted = false;
-            owner.Queue.OnMethodEnded(this);
+            owner.OnMethodEnded(this);
         }
     }
 }

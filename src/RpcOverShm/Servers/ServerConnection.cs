@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
@@ -11,23 +12,38 @@ namespace RpcOverShm.Servers;
 /// callbacks a channel serves. Methods are counted separately from calls: a call ends with its End frame, but its
 /// method may run on if it ignores its token.
 /// </summary>
-internal sealed class ServerConnection
+internal sealed partial class ServerConnection
 {
-    private Dictionary<string, OrderedStarts>? _orders; // by service
     private volatile bool _isRefusing;
-    private long _changesAtLastLook;
+    private long _admitted;
+    private long _admittedAtLastLook;
+    private bool _wasIdleAtLastLook;
 
     /// <summary>Takes ownership of the link.</summary>
+    /// <param name="link">The link.</param>
+    /// <param name="settings">The settings of the server, or of the channel's callbacks.</param>
+    /// <param name="server">The gate of the calls of all connections.</param>
+    /// <param name="budget">The bytes that all connections may make this process keep.</param>
+    /// <param name="onGoAway">Hears that the peer takes no more calls; null for nobody.</param>
     public ServerConnection(
-        PeerLink link, ServerSettings settings, CallPlaces places, Action<Connection>? onGoAway = null)
+        PeerLink link,
+        ServerSettings settings,
+        CallGate server,
+        BufferBudget budget,
+        Action<Connection>? onGoAway = null)
     {
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
-        Queue = new CallQueue(this, places);
+        _server = server;
+        _gate = new CallGate(Limits.PerConnection) { IsHeld = () => IsHeldByAnswers, LetInLater = GoOnLater };
+        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, budget)
+        {
+            OnAnswersSank = GoOnLater,
+        };
         Action? giveBack = link.OnUnmapped;
         link.OnUnmapped = () =>
         {
-            Queue.Budget.End();
+            Budget.End();
             if (giveBack is not null)
             {
                 OneWay.RunWhenEmpty(giveBack);
@@ -39,7 +55,7 @@ internal sealed class ServerConnection
             settings.Scheduling,
             charge => new ServerCall(this, charge) { IsOneWay = charge is not null },
             onGoAway,
-            new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
+            new IncomingBounds(Budget, settings.Limits.HeadTimeout));
     }
 
     public Connection Connection { get; }
@@ -62,24 +78,19 @@ internal sealed class ServerConnection
     /// </summary>
     public bool IsOfThisProcess { get; }
 
-    /// <summary>The calls that wait for their turn.</summary>
-    public CallQueue Queue { get; }
-
     /// <summary>The one-way calls whose methods run or wait.</summary>
     public OneWayCalls OneWay { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
-    /// <summary>
-    /// The methods that run, or wait for their turn or for the end of their request. The holder of the reader role
-    /// adds; any thread removes a method that ends.
-    /// </summary>
-    public DrainCounter Running { get; } = new();
+    /// <summary>The calls that were admitted so far.</summary>
+    public long Admitted => Volatile.Read(ref _admitted);
+
+    private ServerLimits Limits => Settings.Limits;
 
     /// <summary>
-    /// Admits a call: counts its method. Returns null, or the status of the refusal. Only the holder of the reader role
-    /// calls this.
+    /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
     /// <param name="isOfChain">
     /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
@@ -89,16 +100,14 @@ internal sealed class ServerConnection
     /// </param>
     public Status? TryAdmit(bool isOfChain, ServerCall? oneWay = null)
     {
-        // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
-        // and its process-wide fence serves both sides.
-        Running.Add();
-        if (oneWay is not null ? OneWay.TryAdd(oneWay) : !_isRefusing || isOfChain)
+        // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
+        if (oneWay is not null ? !OneWay.TryAdd(oneWay) : _isRefusing && !isOfChain)
         {
-            return null;
+            return StatusMapping.ServerStopping;
         }
 
-        Running.RemoveByAnyThread();
-        return StatusMapping.ServerStopping;
+        Volatile.Write(ref _admitted, _admitted + 1);
+        return null;
     }
 
     /// <summary>
@@ -108,31 +117,11 @@ internal sealed class ServerConnection
     public bool IsQuietSinceLastLook()
     {
         // A method that ignores its token runs on after the end of its call.
-        long changes = Running.Changes;
-        bool isQuiet = Connection.IsQuietSinceLastLook() && changes == _changesAtLastLook && Running.Count == 0;
-        _changesAtLastLook = changes;
+        (long admitted, bool isIdle) = (Admitted, Running == 0);
+        bool isQuiet = Connection.IsQuietSinceLastLook()
+            && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
+        (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
         return isQuiet;
-    }
-
-    /// <summary>
-    /// Has the method of a call start after those of the calls to its service that came before. A call that another
-    /// one may wait for starts at once. Only the holder of the reader role calls this.
-    /// </summary>
-    public void AddInOrder(ServerCall call, string serviceName)
-    {
-        if (call.Turn is { IsOfChain: true })
-        {
-            return;
-        }
-
-        _orders ??= new Dictionary<string, OrderedStarts>(StringComparer.Ordinal);
-        if (!_orders.TryGetValue(serviceName, out OrderedStarts? order))
-        {
-            order = new OrderedStarts();
-            _orders.Add(serviceName, order);
-        }
-
-        order.Add(call.Turn ??= new CallTurn(call));
     }
 
     /// <summary>
@@ -143,8 +132,8 @@ internal sealed class ServerConnection
         // GoAway is sent first, so that the client does not retry a refused call on this connection.
         Connection.SendGoAway();
         _isRefusing = true;
-        Interlocked.MemoryBarrierProcessWide();
-        Queue.Stop();
+        Interlocked.MemoryBarrier(); // StoreLoad: set before the calls inside are counted.
+        RefuseWaiting();
     }
 
     /// <summary>Ends every call of the connection. The tokens of the methods fire.</summary>
@@ -164,7 +153,7 @@ internal sealed class ServerConnection
     /// </summary>
     public async Task WhenIdleAsync()
     {
-        await Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
+        await Task.WhenAny(WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
         await OneWay.WhenEmptyAsync().ConfigureAwait(false);
     }
 }

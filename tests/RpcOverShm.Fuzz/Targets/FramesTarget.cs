@@ -2,6 +2,7 @@ using System.Text;
 using Grpc.Core;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Fuzz.Frames;
 using RpcOverShm.Links;
@@ -57,7 +58,7 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
         [.. Start(0, "F", Whole, []), .. Start(1, "D", default, []), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0],
     ];
 
-    protected override bool IsAllEnded => _server!.Running.Count == 0;
+    protected override bool IsAllEnded => _server!.Running == 0;
 
     private static FrameFlags Single => FrameFlags.Single | FrameFlags.HalfClose;
 
@@ -78,7 +79,8 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             Methods = s_methods,
             Logger = NullLogger.Instance,
         };
-        _server = new ServerConnection(link, settings, new CallPlaces(limits));
+        _server = new ServerConnection(
+            link, settings, new CallGate(limits.Calls), new BufferBudget(ServerLimits.BytesOption, limits.Bytes));
         return _server.Connection;
     }
 

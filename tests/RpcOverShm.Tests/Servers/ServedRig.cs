@@ -1,6 +1,7 @@
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -28,7 +29,8 @@ internal sealed class ServedRig : IDisposable
         Server = new ServerConnection(
             _links.Server,
             SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding },
-            new CallPlaces(bounds));
+            new CallGate(bounds.Calls),
+            new BufferBudget(ServerLimits.BytesOption, bounds.Bytes));
         Server.Connection.Start();
         Peer = new RawPeer(_links.Client);
     }

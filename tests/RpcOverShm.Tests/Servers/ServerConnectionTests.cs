@@ -25,13 +25,13 @@ internal sealed class ServerConnectionTests
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         RawFrame end = rig.Peer.ReceiveUntil(FrameKind.End)[^1];
         await rig.Server.Connection.WhenIncomingCallsEndAsync().Bounded();
-        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running.Count);
+        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running);
         _result.SetResult("too late");
         await idle.Bounded();
 
         Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(whileItRuns, Is.EqualTo((false, 1)));
-        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Server.Running, Is.Zero);
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "A call ends once.");
     }
 
@@ -63,7 +63,7 @@ internal sealed class ServerConnectionTests
     {
         using var rig = new ServedRig { Unary = HeldAsync };
         CallId call = rig.Call(MethodType.Unary, FrameFlags.HasMessage); // The half-close is missing.
-        await Timeouts.Eventually(() => rig.Server.Running.Count == 1);
+        await Timeouts.Eventually(() => rig.Server.Running == 1);
 
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         await rig.Server.WhenIdleAsync().Bounded();
@@ -117,7 +117,7 @@ internal sealed class ServerConnectionTests
         Status status = StatusTrailer.Decode(rig.Peer.Receive().Head).Status;
         Assert.That(status.StatusCode, Is.EqualTo(code));
         Assert.That(status.Detail, Does.Contain(why));
-        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Server.Running, Is.Zero);
     }
 
     private Task<string> HeldAsync(string request, ServerCallContext context)
