@@ -36,7 +36,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
     public RunningCall? Maker { get; set; }
 
-    /// <summary>The maker if it lets others run on its instance while it waits; null if not. Set as that one is.</summary>
+    /// <summary>The maker, if it lets others run on its instance while it waits. Set as that one is.</summary>
     public RunningCall? Holder => Settings.LetsGo && Maker is { Ticket: not null } holder ? holder : null;
 
     public override int Depth => Maker is { } maker ? maker.Depth + 1 : 0;
