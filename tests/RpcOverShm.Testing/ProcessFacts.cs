@@ -45,15 +45,18 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
-    public static ProcessFacts Of(int processId)
+    public static ProcessFacts Of(int processId) => new(
+        ProcessResources.CountDescriptors("socket:[", processId),
+        ProcessResources.CountSegmentDescriptors(processId),
+        ProcessResources.CountSegmentMappings(processId),
+        CountThreads(processId));
+
+    /// <summary>Counts the threads of the library that must not outlive its objects.</summary>
+    public static int CountThreads(int? processId = null)
     {
-        List<string> threads = [.. ProcessResources.ThreadNames(processId)];
-        bool hasLoop = threads.Exists(static name => name.StartsWith(LoopName, StringComparison.Ordinal));
-        return new ProcessFacts(
-            ProcessResources.CountDescriptors("socket:[", processId),
-            ProcessResources.CountSegmentDescriptors(processId),
-            ProcessResources.CountSegmentMappings(processId),
-            threads.Count(name => IsOurs(name, hasLoop)));
+        string[] threads = ProcessResources.ThreadNames(processId);
+        bool hasLoop = Array.Exists(threads, static name => name.StartsWith(LoopName, StringComparison.Ordinal));
+        return threads.Count(name => IsOurs(name, hasLoop));
     }
 
     // The watchdog is one per process and stays; the process watch, the closing threads and the event loops stay for
