@@ -174,11 +174,14 @@ internal sealed partial class EventLoop
     {
         if (source.TryBePosted())
         {
+            // Compared with a local: once the source is linked, the loop may take it, and another thread post it again.
+            EventSource? before;
             do
             {
-                source.PostedBefore = _posted;
+                before = _posted;
+                source.PostedBefore = before;
             }
-            while (Interlocked.CompareExchange(ref _posted, source, source.PostedBefore) != source.PostedBefore);
+            while (Interlocked.CompareExchange(ref _posted, source, before) != before);
         }
 
         Wake();
