@@ -1,10 +1,12 @@
 using NUnit.Framework.Interfaces;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// Fails a test that leaves threads or mappings of the library behind after its fixture has cleaned up. Otherwise only
-/// the leak tests, which run much later, would fail. What fixtures that run at once leave, the first other test finds.
+/// Fails a test that leaves threads, mappings or listeners of the library behind after its fixture has cleaned up.
+/// Otherwise only the leak tests, which run much later, would fail. What fixtures that run at once leave, the first
+/// other test finds.
 /// </summary>
 [AttributeUsage(AttributeTargets.Assembly)]
 public sealed class LeavesNothingAttribute : Attribute, ITestAction
@@ -12,7 +14,8 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
     // The leftovers of earlier tests, which have already failed for them.
     private int _threads;
     private int _mappings;
-    private (int Threads, int Mappings) _left;
+    private int _doors; // listeners, and handshakes that wait
+    private (int Threads, int Mappings, int Doors) _left;
     private bool _isAnyRunningAtOnce = true;
 
     public ActionTargets Targets => ActionTargets.Test;
@@ -22,7 +25,7 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
         if (_isAnyRunningAtOnce && !RunsAtOnce(test))
         {
             _isAnyRunningAtOnce = false;
-            WaitUntilNothingIsLeft("the fixtures that ran at once leave no threads and no mappings");
+            WaitUntilNothingIsLeft("the fixtures that ran at once leave no threads, mappings and listeners");
         }
     }
 
@@ -30,7 +33,7 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
     {
         if (!test.IsSuite && !RunsAtOnce(test))
         {
-            WaitUntilNothingIsLeft("the test leaves no threads and no mappings");
+            WaitUntilNothingIsLeft("the test leaves no threads, mappings and listeners");
         }
     }
 
@@ -45,18 +48,20 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
         }
         catch (TimeoutException exception)
         {
-            throw new TimeoutException($"{exception.Message}; there are {ProcessFacts.OfSelf()}.", exception);
+            throw new TimeoutException(
+                $"{exception.Message}; there are {ProcessFacts.OfSelf()} and {_left.Doors} listeners or handshakes.",
+                exception);
         }
         finally
         {
-            (_threads, _mappings) = _left;
+            (_threads, _mappings, _doors) = _left;
         }
     }
 
     // Runs after each of thousands of tests, so it reads no more than it needs.
     private bool IsNothingLeft()
     {
-        _left = (ProcessFacts.CountThreads(), ProcessResources.CountSegmentMappings());
-        return _left.Threads <= _threads && _left.Mappings <= _mappings;
+        _left = (ProcessFacts.CountThreads(), ProcessResources.CountSegmentMappings(), EventLoop.Door.Count);
+        return _left.Threads <= _threads && _left.Mappings <= _mappings && _left.Doors <= _doors;
     }
 }
