@@ -209,7 +209,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
             refusal = (RefusalReason.Full, $"{problem} wait to be accepted. Connect again later, or raise {Option}.");
         }
 
-        // Not on the doorman's thread, because a close runs the user's logger.
+        // Not on the loop of the doors, because a close runs the user's logger.
         PoolWork.Queue(
             static late => late.Stream.Inside.Reject(late.Refusal.Reason, late.Refusal.Text),
             (Stream: stream, Refusal: refusal));

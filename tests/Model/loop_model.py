@@ -3,6 +3,9 @@ end of a link is told. Models EventLoop (Rotation and Parking), EventSource, Con
 
 A socket remembers bytes. Its edge is one event of the poll, from a byte or the end to the next poll; that reports it
 only if there is still something to read. The loop reads the bytes after the runs.
+
+A due time (EventLoop.RequestAt) is set and met by the thread that has the loop, between two of its steps. To the others
+it is one more request of any thread, and the sleep has a timeout anyway, so it has no step here.
 """
 
 FREE, RETIRED = "free", "retired"

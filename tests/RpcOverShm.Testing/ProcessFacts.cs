@@ -13,7 +13,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
     private const string WatchdogName = "RpcOverShm watc";
-    private const string ProcessWatchName = "RpcOverShm proc";
+    private const string DoorName = "RpcOverShm door";
     private const string SpareName = "RpcOverShm spar";
     private const string ClosingName = "RpcOverShm clos";
     private const string LoopName = "RpcOverShm loop";
@@ -45,23 +45,26 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
-    public static ProcessFacts Of(int processId)
+    public static ProcessFacts Of(int processId) => new(
+        ProcessResources.CountDescriptors("socket:[", processId),
+        ProcessResources.CountSegmentDescriptors(processId),
+        ProcessResources.CountSegmentMappings(processId),
+        CountThreads(processId));
+
+    /// <summary>Counts the threads of the library that must not outlive its objects.</summary>
+    public static int CountThreads(int? processId = null)
     {
-        List<string> threads = [.. ProcessResources.ThreadNames(processId)];
-        bool hasLoop = threads.Exists(static name => name.StartsWith(LoopName, StringComparison.Ordinal));
-        return new ProcessFacts(
-            ProcessResources.CountDescriptors("socket:[", processId),
-            ProcessResources.CountSegmentDescriptors(processId),
-            ProcessResources.CountSegmentMappings(processId),
-            threads.Count(name => IsOurs(name, hasLoop)));
+        string[] threads = ProcessResources.ThreadNames(processId);
+        bool hasLoop = Array.Exists(threads, static name => name.StartsWith(LoopName, StringComparison.Ordinal));
+        return threads.Count(name => IsOurs(name, hasLoop));
     }
 
-    // The watchdog is one per process and stays; the process watch, the closing threads and the event loops stay for
+    // The watchdog is one per process and stays; the closing threads, the event loops and that of the doors stay for
     // some seconds, a loop's spare thread as long as the loop. Without a loop a spare thread is a leak.
     private static bool IsOurs(string thread, bool hasLoop) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
         && !thread.StartsWith(WatchdogName, StringComparison.Ordinal)
-        && !thread.StartsWith(ProcessWatchName, StringComparison.Ordinal)
+        && !thread.StartsWith(DoorName, StringComparison.Ordinal)
         && !thread.StartsWith(ClosingName, StringComparison.Ordinal)
         && !thread.StartsWith(LoopName, StringComparison.Ordinal)
         && !(hasLoop && thread.StartsWith(SpareName, StringComparison.Ordinal));

@@ -23,7 +23,7 @@ public static class ProcessResources
 
     /// <summary>Counts the mappings of segments.</summary>
     public static int CountSegmentMappings(int? processId = null) =>
-        File.ReadLines(Root(processId) + "/maps").Count(line => line.Contains(MemoryFile, StringComparison.Ordinal));
+        File.ReadAllText(Root(processId) + "/maps").AsSpan().Count(MemoryFile);
 
     /// <summary>Counts the threads whose name starts with this.</summary>
     public static int CountThreads(string name)

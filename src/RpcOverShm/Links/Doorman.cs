@@ -3,22 +3,22 @@ using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The thread of a listener that accepts clients, reads their hellos and answers them: one thread for all, without the
-/// thread pool, so that neither a silent client nor a busy pool shuts others out. Nothing on it waits for a peer or
-/// runs user code: <see cref="ForeignHandles"/> closes sockets and descriptors, and log entries are deferred.
+/// Accepts a listener's clients, reads their hellos and answers them, on the loop of the doors: without the thread
+/// pool, so that neither a silent client nor a busy pool shuts others out. Nothing here waits for a peer or runs user
+/// code: <see cref="ForeignHandles"/> closes sockets and descriptors, and log entries are deferred. All listeners of
+/// the process share the thread, so each turn is short; only the file system may make one long.
 /// </summary>
-internal sealed class Doorman
+internal sealed partial class Doorman : DescriptorSource
 {
-    private const string ThreadName = "RpcOverShm doorman";
     private const string TimeoutOption = "HandshakeTimeout"; // the public option
-    private const int StackBytes = 256 << 10;
 
-    // The clients that are accepted before the others' hellos are looked at.
+    // The clients that are accepted before other sources of the loop have their turn.
     private const int MaxAcceptedPerTurn = 16;
 
     // The pause after a failure to accept, and until the next look whether some handles of peers were closed.
@@ -31,11 +31,10 @@ internal sealed class Doorman
     private readonly PendingClients _pending;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly long _start = Stopwatch.GetTimestamp();
-    private readonly List<PendingClient> _polled = [];
-    private LinuxNative.PollEntry[] _entries = new LinuxNative.PollEntry[8];
     private SafeFileHandle? _spare; // given up to accept one client when no descriptor is free
     private TimeSpan _acceptAt;     // not before
     private TimeSpan _checkFileAt;
+    private bool _isHeld;           // clients may wait that could not be accepted yet
     private bool _isClosingFull;    // has been reported
     private volatile bool _isStopping;
 
@@ -49,66 +48,57 @@ internal sealed class Doorman
         _checkFileAt = ListeningFile.CheckInterval;
     }
 
-    /// <summary>Completes when the thread has refused the last client and ended.</summary>
+    /// <summary>Completes when the last client is refused and nothing of the doorman runs any more.</summary>
     public Task Ended => _ended.Task;
 
     private TimeSpan Now => Stopwatch.GetElapsedTime(_start);
 
+    private bool IsWatching => Descriptor == _file.Socket.SafeHandle;
+
     private bool HasRoom => _pending.UntilRoom(Now) == TimeSpan.Zero;
 
-    /// <summary>Starts the thread. Returns null on success, else the reason.</summary>
-    public CloseReason? TryStart() => LinkThread.Start(Run, ThreadName, StackBytes);
+    /// <summary>Begins to accept clients. Returns null on success, else the reason.</summary>
+    public string? TryStart()
+    {
+        // The first run sets the first due time.
+        Request();
+        return TryWatch(EventLoop.Door, _file.Socket.SafeHandle);
+    }
 
-    /// <summary>Lets the thread end soon; <see cref="Ended"/> tells when.</summary>
+    /// <summary>Lets the doorman end soon; <see cref="Ended"/> tells when.</summary>
     public void Stop()
     {
         _isStopping = true;
         _file.EndListening();
+        Request();
     }
 
-    private void Run()
+    protected override void OnReady()
     {
-        while (!_isStopping)
+        try
         {
-            try
-            {
-                Turn();
-            }
-            catch (Exception exception)
-            {
-                // The failure of one turn must not shut all later clients out. The pause avoids a hot loop.
-                SocketCalls.Wait([], (int)s_pause.TotalMilliseconds);
-                DeferredLog.Write(_settings.Logger, log => ShmLog.AcceptFailed(log, _file.Address.Text, exception));
-            }
+            Turn();
+        }
+        catch (Exception exception)
+        {
+            // The failure of one turn must not shut all later clients out. The pause avoids a hot loop.
+            _acceptAt = Now + s_pause;
+            _isHeld = true;
+            LogFailed(exception);
         }
 
-        while (_pending.Count > 0)
+        if (!IsRemoved)
         {
-            PendingClient client = _pending[0];
-            _pending.Remove(client);
-            Refuse(client, RefusalReason.Stopping, "The server is stopping.");
+            Loop!.RequestAt(this, DueTime.After(UntilDue()));
         }
-
-        _spare?.Dispose();
-        _ended.SetResult();
     }
 
     private void Turn()
     {
-        bool mayAccept = MayAccept();
-        WaitForEvents(mayAccept);
         if (_isStopping)
         {
+            End();
             return;
-        }
-
-        // The pending clients first: their hellos free places.
-        for (int i = 0; i < _polled.Count; i++)
-        {
-            if (_entries[i + 1].Received != 0)
-            {
-                Read(_polled[i]);
-            }
         }
 
         while (_pending.TakeOverdue(Now) is { } overdue)
@@ -121,21 +111,59 @@ internal sealed class Doorman
                 + "and less while many clients connect.");
         }
 
-        if (mayAccept && _entries[0].Received != 0)
+        if (Now >= _checkFileAt)
+        {
+            // Set first, because the check may fail.
+            _checkFileAt = Now + ListeningFile.CheckInterval;
+            _file.Check();
+        }
+
+        WatchNewSocket();
+        _isHeld = !MayAccept();
+        if (!_isHeld)
         {
             AcceptSome();
         }
-        else if (mayAccept)
+    }
+
+    private void End()
+    {
+        while (_pending.Count > 0)
         {
-            _pending.OnQueueEmpty();
+            PendingClient client = _pending[0];
+            _pending.Remove(client);
+            Refuse(client, RefusalReason.Stopping, "The server is stopping.");
         }
 
-        if (Now >= _checkFileAt)
+        _spare?.Dispose();
+        EndWatch();
+        _ended.SetResult();
+    }
+
+    // After the file was made anew. Without memory for it in the system, clients are looked for in short pauses.
+    private void WatchNewSocket()
+    {
+        if (!IsWatching)
         {
-            _file.Check();
-            _checkFileAt = Now + ListeningFile.CheckInterval;
+            _ = TryWatch(Loop!, _file.Socket.SafeHandle);
         }
     }
+
+    private TimeSpan UntilDue()
+    {
+        TimeSpan now = Now;
+        TimeSpan least = Least(_checkFileAt - now, _pending.UntilOverdue(now) ?? TimeSpan.MaxValue);
+        if (_isHeld)
+        {
+            TimeSpan pause = _acceptAt - now;
+            TimeSpan untilRoom = _pending.UntilRoom(now);
+            least = Least(least, untilRoom > pause ? untilRoom : pause);
+        }
+
+        return IsWatching ? least : Least(least, s_pause);
+    }
+
+    private static TimeSpan Least(TimeSpan one, TimeSpan other) => one < other ? one : other;
 
     private bool MayAccept()
     {
@@ -165,69 +193,49 @@ internal sealed class Doorman
         return !isFull;
     }
 
-    private void WaitForEvents(bool mayAccept)
-    {
-        _polled.Clear();
-        if (_entries.Length < _pending.Count + 1)
-        {
-            _entries = new LinuxNative.PollEntry[2 * (_pending.Count + 1)];
-        }
-
-        _entries[0] = SocketCalls.EntryOf(mayAccept ? _file.Socket : null);
-        for (int i = 0; i < _pending.Count; i++)
-        {
-            _polled.Add(_pending[i]);
-            _entries[i + 1] = SocketCalls.EntryOf(_pending[i].Socket);
-        }
-
-        TimeSpan now = Now;
-        TimeSpan longest = _checkFileAt - now;
-        if (_pending.UntilOverdue(now) is { } overdue && overdue < longest)
-        {
-            longest = overdue;
-        }
-
-        if (!mayAccept)
-        {
-            TimeSpan pause = _acceptAt - now;
-            TimeSpan untilRoom = _pending.UntilRoom(now);
-            pause = untilRoom > pause ? untilRoom : pause;
-            longest = pause < longest ? pause : longest;
-        }
-
-        int milliseconds = longest > TimeSpan.Zero ? (int)longest.TotalMilliseconds + 1 : 0;
-        SocketCalls.Wait(_entries.AsSpan(0, _polled.Count + 1), milliseconds);
-    }
-
     private void AcceptSome()
     {
         for (int i = 0; i < MaxAcceptedPerTurn && HasRoom; i++)
         {
-            Socket? socket = SocketCalls.TryAccept(_file.Socket, out int errno);
-            if (socket is not null)
+            if (SocketCalls.TryAccept(_file.Socket, out int errno) is { } socket)
             {
                 Greet(socket);
-                continue;
             }
-
-            if (errno == LinuxNative.ErrnoEAGAIN)
+            else if (errno == LinuxNative.ErrnoEAGAIN)
             {
                 _pending.OnQueueEmpty();
+                return;
             }
-            else if (errno is LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE)
+            else
             {
-                RefuseWithSpare();
+                OnAcceptFailed(errno);
+                break;
             }
-            else if (errno != LinuxNative.ErrnoEINTR && !_isStopping)
-            {
-                _acceptAt = Now + s_pause;
-                var exception = new SocketException(errno);
-                DeferredLog.Write(_settings.Logger, log => ShmLog.AcceptFailed(log, _file.Address.Text, exception));
-            }
+        }
 
-            return;
+        // The socket tells once of all who wait there.
+        _isHeld = !HasRoom || Now < _acceptAt;
+        if (!_isHeld)
+        {
+            Request();
         }
     }
+
+    private void OnAcceptFailed(int errno)
+    {
+        if (errno is LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE)
+        {
+            RefuseWithSpare();
+        }
+        else if (errno != LinuxNative.ErrnoEINTR && !_isStopping)
+        {
+            _acceptAt = Now + s_pause;
+            LogFailed(new SocketException(errno));
+        }
+    }
+
+    private void LogFailed(Exception exception) =>
+        DeferredLog.Write(_settings.Logger, log => ShmLog.AcceptFailed(log, _file.Address.Text, exception));
 
     // No descriptor is free. Without an answer the clients in the backlog would wait until their time is over.
     private void RefuseWithSpare()
@@ -266,7 +274,7 @@ internal sealed class Doorman
             RefuseSilent(loser);
         }
 
-        var client = new PendingClient(socket, identity, Now);
+        var client = new PendingClient(socket, identity, Now, OnReadable);
         _pending.Add(client);
         Read(client);
     }
@@ -293,104 +301,4 @@ internal sealed class Doorman
 
         return null;
     }
-
-    private void Read(PendingClient client)
-    {
-        PeerLink? link;
-        try
-        {
-            if (!client.Receiver.TryReceive())
-            {
-                return;
-            }
-
-            _pending.Remove(client);
-            using Handshake.ReceivedHello? hello = Handshake.Take(client.Receiver);
-            link = Answer(client, hello);
-        }
-        catch (Exception exception)
-        {
-            _pending.Remove(client);
-            OnFailed(client, exception);
-            return;
-        }
-
-        if (link is not null)
-        {
-            HandOn(link);
-        }
-    }
-
-    private PeerLink? Answer(PendingClient client, Handshake.ReceivedHello? hello)
-    {
-        if (hello is not null)
-        {
-            return ServerHandshake.Answer(client.Socket, hello, client.Identity, _settings, _places);
-        }
-
-        ForeignHandles.Shared.Close(client.Socket);
-        DeferredLog.Write(_settings.Logger, log => ShmLog.ClientLeftHandshake(log, client.Identity.ProcessId));
-        return null;
-    }
-
-    private void HandOn(PeerLink link)
-    {
-        try
-        {
-            _onConnected(link);
-        }
-        catch (Exception exception)
-        {
-            DeferredLog.Write(
-                _settings.Logger,
-                log => ShmLog.HandshakeFailed(log, _file.Address.Text, exception.Message, exception));
-        }
-    }
-
-    private void OnFailed(PendingClient client, Exception exception)
-    {
-        switch (exception)
-        {
-            case SegmentException { IsShortage: true }:
-                Refuse(client, RefusalReason.NoResources, exception.Message);
-                break;
-            case ProtocolException or SegmentException:
-                Refuse(client, RefusalReason.BadHello, exception.Message);
-                break;
-            default:
-                client.Receiver.Dispose();
-                ForeignHandles.Shared.Close(client.Socket);
-                bool isPeer = exception is IOException or SocketException;
-                DeferredLog.Write(_settings.Logger, log =>
-                {
-                    if (isPeer)
-                    {
-                        ShmLog.HandshakeBroken(log, exception.Message, exception);
-                    }
-                    else
-                    {
-                        ShmLog.HandshakeFailed(log, _file.Address.Text, exception.Message, exception);
-                    }
-                });
-                break;
-        }
-    }
-
-    private void Refuse(PendingClient client, RefusalReason reason, string text)
-    {
-        client.Receiver.Dispose();
-        ServerHandshake.Refuse(client.Socket, _settings, reason, text);
-    }
-
-    private void RefuseSilent(PendingClient client)
-    {
-        client.Receiver.Dispose();
-        RefuseFull(client.Socket, new ReachedLimit(
-            nameof(DoorLimits.MaxPendingHandshakes),
-            _settings.Door.MaxPendingHandshakes,
-            $"process {client.Identity.ProcessId} sent no hello, and another client needed its place"));
-    }
-
-    private void RefuseFull(Socket socket, ReachedLimit reached) =>
-        ServerHandshake.RefuseFull(socket, _settings, reached);
 }

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
@@ -11,7 +10,8 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal sealed class Listener : IAsyncDisposable
 {
-    // The doorman waits for nobody, so it ends at once; this bound is for a machine without time for it.
+    // The doorman waits for nobody, so it ends at once; this bound is for a machine without time for it, or a disk that
+    // does not answer.
     private static readonly TimeSpan s_longestStop = TimeSpan.FromSeconds(5);
 
     // How long a start waits for a lock whose holder has no socket: it removes a dead server's files, or begins or ends
@@ -33,8 +33,8 @@ internal sealed class Listener : IAsyncDisposable
     public string SocketPath => _file.Address.SocketPath;
 
     /// <summary>
-    /// Listens at an address. Calls <paramref name="onConnected"/> with each finished link, on the doorman's thread, so
-    /// it must neither wait nor run user code; the callback owns the link.
+    /// Listens at an address. Calls <paramref name="onConnected"/> with each finished link, on the loop of the doors,
+    /// so it must neither wait nor run user code; the callback owns the link.
     /// </summary>
     /// <exception cref="ConnectException">
     /// Another server or program holds the address, or the operating system refused a step.
@@ -61,7 +61,7 @@ internal sealed class Listener : IAsyncDisposable
             if (doorman.TryStart() is { } problem)
             {
                 throw new ConnectException(
-                    ConnectFailure.SystemError, $"Cannot listen at {address.Name}: {problem.Text}", problem.Exception);
+                    ConnectFailure.SystemError, $"Cannot listen at {address.Name}: {problem}");
             }
 
             var listener = new Listener(file, doorman);
@@ -109,6 +109,7 @@ internal sealed class Listener : IAsyncDisposable
     private static RendezvousLock TakeLock(RendezvousAddress address)
     {
         long start = Stopwatch.GetTimestamp();
+        var pause = new Gate();
         while (true)
         {
             if (RendezvousLock.TryTake(address.LockPath, out int? holder) is { } taken)
@@ -127,7 +128,10 @@ internal sealed class Listener : IAsyncDisposable
                     + "stop that one first, or take another address.");
             }
 
-            SocketCalls.Wait([], (int)s_pause.TotalMilliseconds);
+            using (pause.Enter())
+            {
+                pause.Wait(s_pause);
+            }
         }
     }
 

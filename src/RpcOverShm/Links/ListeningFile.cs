@@ -7,7 +7,7 @@ namespace RpcOverShm.Links;
 /// <summary>
 /// The listening socket, its file and the lock of an address. If the file or its directory was removed or replaced, or
 /// clients now look elsewhere, it listens again where they look, unless that would take the place of another program.
-/// The doorman checks; any thread ends it.
+/// The doorman checks, and may wait for the file system meanwhile; any thread ends it.
 /// </summary>
 internal sealed class ListeningFile
 {
@@ -63,7 +63,7 @@ internal sealed class ListeningFile
         }
     }
 
-    /// <summary>Wakes the doorman and accepts no more clients. The files stay.</summary>
+    /// <summary>Accepts no more clients. The files stay.</summary>
     public void EndListening()
     {
         using (_gate.Enter())

@@ -143,7 +143,7 @@ internal sealed partial class PeerLink
         }
         else
         {
-            WatchProcess();
+            WatchProcess(source.Loop!);
         }
 
         // StoreLoad: the source and the action are stored before this look. A close is stored before it looks for them.
@@ -342,14 +342,15 @@ internal sealed partial class PeerLink
     }
 
     /// <summary>
-    /// Watches the peer's process: a child that it left may hold the socket open. Without a descriptor of the process
-    /// or a thread, only the end of the socket counts.
+    /// Watches the peer's process: a child that it left may hold the socket open. Without a descriptor of the process,
+    /// only the end of the socket counts.
     /// </summary>
-    private void WatchProcess()
+    private void WatchProcess(EventLoop loop)
     {
+        ProcessWatch watch = IsAcceptor ? ProcessWatch.Servers : ProcessWatch.Channels;
         Interlocked.Exchange(
             ref _processWatch,
-            ProcessWatch.Shared.TryWatchPeer(_socket, Identity.ProcessId, OnPeerGone, out string? problem));
+            watch.TryWatchPeer(_socket, Identity.ProcessId, loop, OnPeerGone, out string? problem));
         if (problem is not null)
         {
             DeferredLog.Write(

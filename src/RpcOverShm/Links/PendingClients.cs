@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Links;
 
@@ -63,6 +64,7 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
         CollectionsMarshal.GetValueRefOrAddDefault(_byProcess, client.Identity.ProcessId, out _)++;
     }
 
+    /// <summary>Removes a client, if it is here. Its socket is not watched any more, so it may be closed.</summary>
     public void Remove(PendingClient client)
     {
         if (!_clients.Remove(client))
@@ -70,6 +72,7 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
             return;
         }
 
+        client.EndWatch();
         ref int left = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, client.Identity.ProcessId);
         if (--left == 0)
         {
@@ -159,7 +162,8 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
 }
 
 /// <summary>A client that was accepted and whose hello is not complete.</summary>
-internal sealed class PendingClient(Socket socket, PeerIdentity identity, TimeSpan arrived)
+internal sealed class PendingClient(
+    Socket socket, PeerIdentity identity, TimeSpan arrived, Action<PendingClient> onReadable) : DescriptorSource
 {
     public Socket Socket => socket;
 
@@ -169,4 +173,6 @@ internal sealed class PendingClient(Socket socket, PeerIdentity identity, TimeSp
     public TimeSpan Arrived => arrived;
 
     public HelloReceiver Receiver { get; } = new(socket);
+
+    protected override void OnReady() => onReadable(this);
 }

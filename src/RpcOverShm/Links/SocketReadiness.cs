@@ -5,19 +5,15 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// One wait until a socket is readable, on an event loop. The sockets of links are not watched by .NET's own engine: it
-/// would run for each doorbell.
+/// One wait until a socket is readable, on the loop of the doors. The sockets of links are not watched by .NET's own
+/// engine: it would run for each doorbell.
 /// </summary>
-internal sealed class SocketReadiness : EventSource
+internal sealed class SocketReadiness : DescriptorSource
 {
     // A server that is not busy answers within this time, and then two threads need not be woken for the answer.
     private const int BlockingMilliseconds = 2;
 
     private readonly TaskCompletionSource _readable = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
-    public override bool HasWork => false;
-
-    public override bool IsForsaken => false;
 
     /// <summary>
     /// Waits until a socket is readable or has ended: for the first moment on this thread. Consumes nothing.
@@ -26,13 +22,13 @@ internal sealed class SocketReadiness : EventSource
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static async Task WaitAsync(Socket socket, CancellationToken cancellationToken)
     {
-        if (SocketCalls.IsReadable(socket, BlockingMilliseconds))
+        if (EventPoll.IsReadable(socket.SafeHandle, BlockingMilliseconds))
         {
             return;
         }
 
         var wait = new SocketReadiness();
-        if (EventLoopGroup.Channels.TryAdd(wait, socket.SafeHandle) is { } problem)
+        if (wait.TryWatch(EventLoop.Door, socket.SafeHandle) is { } problem)
         {
             throw new IOException(problem);
         }
@@ -43,24 +39,9 @@ internal sealed class SocketReadiness : EventSource
         }
         finally
         {
-            wait.Loop!.Unwatch(socket.SafeHandle);
-            wait.Loop.Remove(wait);
+            wait.EndWatch();
         }
     }
 
-    public override bool Run(LoopThread me) => true;
-
-    public override bool TryPark() => true;
-
-    public override void OnSocket() => _readable.TrySetResult();
-
-    public override void DrainSocket(bool hasEnded)
-    {
-    }
-
-    protected override long? FindUnrung() => null;
-
-    protected override void OnLostDoorbell()
-    {
-    }
+    protected override void OnReady() => _readable.TrySetResult();
 }

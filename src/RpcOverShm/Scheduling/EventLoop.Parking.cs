@@ -3,7 +3,7 @@ using System.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The sleep of an event loop: its sockets, the parking of its sources, and the check for lost doorbells.
+/// The sleep of an event loop: its sockets, the parking of its sources, the check for lost doorbells, and due times.
 /// </summary>
 internal sealed partial class EventLoop
 {
@@ -114,7 +114,9 @@ internal sealed partial class EventLoop
         }
     }
 
-    /// <summary>Sleeps until a socket changes or a request comes. Returns false if the thread must end.</summary>
+    /// <summary>
+    /// Sleeps until a socket changes, a request comes or a source is due. Returns false if the thread must end.
+    /// </summary>
     private bool Sleep(long since)
     {
         Interlocked.Exchange(ref _isSleeping, 1);
@@ -126,7 +128,8 @@ internal sealed partial class EventLoop
 
         bool isLast = _count == 0;
         long begun = Stopwatch.GetTimestamp();
-        TimeSpan timeout = isLast ? Linger : Stopwatch.GetElapsedTime(begun, Math.Max(begun, _checkAt));
+        long until = Math.Max(begun, Math.Min(_checkAt, _dueAt));
+        TimeSpan timeout = isLast ? Linger : Stopwatch.GetElapsedTime(begun, until);
         int count = Poll((int)Math.Ceiling(timeout.TotalMilliseconds));
         BeginToCountLooks(_polledAt);
         _isSleeping = 0;
@@ -149,6 +152,24 @@ internal sealed partial class EventLoop
         }
 
         return true;
+    }
+
+    /// <summary>Requests the sources whose time has come. They run in the next turn.</summary>
+    private void RequestDue()
+    {
+        _dueAt = long.MaxValue;
+        for (int i = _timed.Count - 1; i >= 0; i--)
+        {
+            EventSource source = _timed[i];
+            if (source.DueAt > _polledAt && !source.IsRemoved)
+            {
+                _dueAt = Math.Min(_dueAt, source.DueAt);
+                continue;
+            }
+
+            _timed.RemoveAt(i);
+            source.Request();
+        }
     }
 
     /// <summary>

@@ -70,7 +70,7 @@ internal sealed partial class EventLoop
             : "No thread could be started: raise the limit of threads or processes (RLIMIT_NPROC, pids.max).";
     }
 
-    // With the default stack size, because user code runs on the thread.
+    // With the default stack size if user code runs on the thread.
     private bool TryStartThread(SpareThreads spares, bool asSpare) => BackgroundThread.TryStart(
         () =>
         {
@@ -78,7 +78,7 @@ internal sealed partial class EventLoop
             RunThread(spares, asSpare);
         },
         ThreadName,
-        stackBytes: 0) is null;
+        isDoor ? DoorStackBytes : 0) is null;
 
     // The spares are those that the thread was started for. A spare may start late, when its place has been filled and
     // the loop has ended; the loop may even have started again, with spares of its own. All places of the former ones
@@ -107,7 +107,7 @@ internal sealed partial class EventLoop
     }
 
     // Debuggers and profilers show the thread's name: only the thread that runs the loop is named so.
-    private static bool WaitAsSpare(SpareThreads spares)
+    private bool WaitAsSpare(SpareThreads spares)
     {
         Thread me = Thread.CurrentThread;
         me.Name = SpareName;

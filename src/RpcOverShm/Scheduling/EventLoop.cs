@@ -15,10 +15,14 @@ namespace RpcOverShm.Scheduling;
 /// seconds after the last one.
 /// </para>
 /// </summary>
-internal sealed partial class EventLoop
+/// <param name="isDoor">
+/// Whether its sources make connections, and have none. They run no user code, which would keep newcomers out, and the
+/// loop does not spin: their next event is seldom near.
+/// </param>
+internal sealed partial class EventLoop(bool isDoor = false)
 {
-    private const string ThreadName = "RpcOverShm loop";
     private const string SpareName = "RpcOverShm spare";
+    private const int DoorStackBytes = 256 << 10;
     private const ulong WakeKey = 0;
 
     // The limit of threads stuck in user code that has lost the loop.
@@ -48,6 +52,7 @@ internal sealed partial class EventLoop
 
     // Of the loop itself: used by the thread that runs it.
     private readonly List<EventSource> _active = [];
+    private readonly List<EventSource> _timed = []; // those with a due time: few
     private readonly List<(EventSource Source, bool HasEnded)> _undrained = []; // sockets that were not read yet
     private readonly EventPoll.Event[] _events = new EventPoll.Event[EventPoll.MostEvents];
     private readonly SpinBudget _spin = new();
@@ -61,7 +66,8 @@ internal sealed partial class EventLoop
     private long _silence = s_leastSilence; // how long a source has no work until it is parked, in ticks
     private long _rungAt;
     private long _checkAt;         // when the parked sources are checked next
-    private int _silences;         // sleeps in a row that ended by their timeout
+    private long _dueAt = long.MaxValue; // when a source is due, or earlier
+    private int _silences;         // sleeps in a row that ended without an event
 
     private readonly Gate _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
@@ -83,6 +89,12 @@ internal sealed partial class EventLoop
     /// <summary>The time for which a loop keeps its thread after its last source. Tests shorten it.</summary>
     internal static TimeSpan Linger { get; set; } = TimeSpan.FromSeconds(5);
 
+    /// <summary>
+    /// The loop of this process's doors: its listeners, the handshakes of their clients and of its own. Apart from the
+    /// others, because user code keeps those, and a newcomer is to be answered meanwhile.
+    /// </summary>
+    public static EventLoop Door { get; } = new(isDoor: true);
+
     /// <summary>The number of threads whose user code has lost this loop and has not returned.</summary>
     public int StuckThreads => _stuck;
 
@@ -93,6 +105,8 @@ internal sealed partial class EventLoop
     /// Whether other sources than the running one have had work lately. Used by the loop's own thread.
     /// </summary>
     public bool HasOtherWork => _busy > 1 || _wasBusy > 1;
+
+    private string ThreadName => isDoor ? "RpcOverShm door" : "RpcOverShm loop";
 
     /// <summary>The number of sources.</summary>
     public int Count => _count;
@@ -116,9 +130,9 @@ internal sealed partial class EventLoop
             }
 
             source.Key = ++_lastKey;
-            if (_poll!.TryAdd(socket, source.Key) is { } reason)
+            if (TryPoll(source, socket) is { } reason)
             {
-                return $"The system does not watch one more socket: {reason}.";
+                return reason;
             }
 
             // Not earlier: a request that finds the loop posts the source, which must then stay. An event that comes
@@ -136,6 +150,15 @@ internal sealed partial class EventLoop
         }
 
         return null;
+    }
+
+    /// <summary>Watches one more socket for a source of this loop. Returns null on success, else the reason.</summary>
+    public string? TryWatch(EventSource source, SafeHandle socket)
+    {
+        using (_gate.Enter())
+        {
+            return TryPoll(source, socket);
+        }
     }
 
     /// <summary>Stops watching a source's socket. The socket may be closed afterwards.</summary>
@@ -167,6 +190,23 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>
+    /// Requests a source when a time has come, never early, and a little late while other sources run. A later call
+    /// replaces the time. Only in a run of the source: the loop then looks at the time before it sleeps.
+    /// </summary>
+    /// <param name="source">A source of this loop.</param>
+    /// <param name="at">A time stamp, such as <see cref="DueTime.After"/> returns.</param>
+    public void RequestAt(EventSource source, long at)
+    {
+        if (!_timed.Contains(source))
+        {
+            _timed.Add(source);
+        }
+
+        source.DueAt = at;
+        _dueAt = Math.Min(_dueAt, at);
+    }
+
+    /// <summary>
     /// Adds a source that was requested to the loop's list. Without an allocation, for which there may be no memory:
     /// the source would then be requested for ever.
     /// </summary>
@@ -174,11 +214,14 @@ internal sealed partial class EventLoop
     {
         if (source.TryBePosted())
         {
+            // Compared with a local: once the source is linked, the loop may take it, and another thread post it again.
+            EventSource? before;
             do
             {
-                source.PostedBefore = _posted;
+                before = _posted;
+                source.PostedBefore = before;
             }
-            while (Interlocked.CompareExchange(ref _posted, source, source.PostedBefore) != source.PostedBefore);
+            while (Interlocked.CompareExchange(ref _posted, source, before) != before);
         }
 
         Wake();
@@ -209,6 +252,12 @@ internal sealed partial class EventLoop
             return !me.HasLostLoop;
         }
     }
+
+    // The caller holds the gate.
+    private string? TryPoll(EventSource source, SafeHandle socket) =>
+        _poll!.TryAdd(socket, source.Key) is { } reason
+            ? $"The system does not watch one more socket: {reason}."
+            : null;
 
     private void Wake()
     {
@@ -249,6 +298,11 @@ internal sealed partial class EventLoop
             if (_polledAt >= _checkAt)
             {
                 CheckParked();
+            }
+
+            if (_polledAt >= _dueAt)
+            {
+                RequestDue();
             }
 
             if (!TryRotate(me, ref now, out bool hasWorked))
@@ -292,7 +346,7 @@ internal sealed partial class EventLoop
         // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
         long since = 0;
         bool isRinging = _count > _active.Count && now - _rungAt < s_leastSilence;
-        if (_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
+        if (!isDoor && _active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
         {
             return true;
         }

@@ -1,9 +1,9 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// A connection or a byte stream as its event loop serves it. The loop calls the protected members, on one thread at a
-/// time; everything else is thread-safe. A source belongs to one loop from <see cref="EventLoop.TryAdd"/> to its
-/// removal.
+/// A connection, a byte stream or a descriptor alone as its event loop serves it. The loop calls the protected members,
+/// on one thread at a time; everything else is thread-safe. A source belongs to one loop from
+/// <see cref="EventLoop.TryAdd"/> to its removal.
 /// <code>
 ///             Request: any thread, or the socket             TryPark succeeded
 ///   Parked ------------------------------------> Active ------------------------> Parked
@@ -43,6 +43,9 @@ internal abstract class EventSource
 
     /// <summary>Whether the source had been silent for long when it was listed. Used by the loop only.</summary>
     public bool IsRare { get; set; }
+
+    /// <summary>The time stamp of <see cref="EventLoop.RequestAt"/>. Used by the loop only.</summary>
+    public long DueAt { get; set; }
 
     /// <summary>Whether the loop looks at this source in each rotation.</summary>
     public bool IsActive => Volatile.Read(ref _state) is Active or Requested;

@@ -30,6 +30,20 @@ internal sealed unsafe class EventPoll : IDisposable
 
     private EventPoll(int descriptor) => _handle = new SafeFileHandle(descriptor, ownsHandle: true);
 
+    /// <summary>
+    /// Returns whether a descriptor is readable or has ended, at the latest after the timeout. The caller keeps it open
+    /// meanwhile. A signal may end the wait early.
+    /// </summary>
+    public static bool IsReadable(SafeHandle descriptor, int timeoutMilliseconds)
+    {
+        var entry = new LinuxNative.PollEntry
+        {
+            Descriptor = (int)descriptor.DangerousGetHandle(),
+            Events = LinuxNative.PollIn,
+        };
+        return LinuxNative.Poll(&entry, 1, timeoutMilliseconds) > 0;
+    }
+
     /// <summary>Creates one; null if the process may open no more descriptors.</summary>
     public static EventPoll? TryCreate()
     {

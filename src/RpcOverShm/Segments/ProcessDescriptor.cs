@@ -25,7 +25,7 @@ internal sealed class ProcessDescriptor : IDisposable
     /// <summary>Equal for two descriptors of one process, and different for those of two living ones.</summary>
     public ProcessKey Key { get; }
 
-    public bool HasExited => DescriptorPoll.IsReadable(Handle);
+    public bool HasExited => EventPoll.IsReadable(Handle, timeoutMilliseconds: 0);
 
     /// <summary>
     /// Returns the process that connected a socket, or that began to listen, as the kernel noted it at that moment. If

@@ -6,12 +6,11 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The calls on sockets for which .NET has no API that neither waits nor throws: waiting for several sockets on one
-/// thread, accepting and ending. The class has no state.
+/// The calls on sockets for which .NET has no API that neither waits nor throws, such as accepting and ending. The
+/// class has no state.
 /// </summary>
 internal static unsafe class SocketCalls
 {
-    private const short PollIn = 1;
     private const int SocketNonblockCloexec = 0x800 | 0x80000;
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
@@ -23,42 +22,6 @@ internal static unsafe class SocketCalls
     private const int SoPassrights = 83;
 
     private static int s_lacksPassrights;
-
-    /// <summary>Returns an entry of a list for <see cref="Wait"/>; null stands for no socket.</summary>
-    public static LinuxNative.PollEntry EntryOf(Socket? socket) => new()
-    {
-        Descriptor = socket is null ? -1 : NumberOf(socket),
-        Events = PollIn,
-    };
-
-    /// <summary>
-    /// Waits until a socket of the list is readable or at its end, or for the timeout; -1 for no timeout. The caller
-    /// keeps the sockets open.
-    /// </summary>
-    public static void Wait(Span<LinuxNative.PollEntry> entries, int timeoutMilliseconds)
-    {
-        fixed (LinuxNative.PollEntry* first = entries)
-        {
-            // A signal ends the wait early, with no socket marked.
-            if (LinuxNative.Poll(first, (nuint)entries.Length, timeoutMilliseconds) < 0)
-            {
-                foreach (ref LinuxNative.PollEntry entry in entries)
-                {
-                    entry.Received = 0;
-                }
-            }
-        }
-    }
-
-    /// <summary>
-    /// Waits until a socket is readable or at its end, at most for the timeout; returns whether it is.
-    /// </summary>
-    public static bool IsReadable(Socket socket, int timeoutMilliseconds)
-    {
-        Span<LinuxNative.PollEntry> entries = [EntryOf(socket)];
-        Wait(entries, timeoutMilliseconds);
-        return entries[0].Received != 0;
-    }
 
     /// <summary>
     /// Binds a Unix socket to a path. A socket that .NET has bound deletes whatever is at its path when it is disposed,

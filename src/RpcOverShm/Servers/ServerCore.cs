@@ -185,7 +185,7 @@ internal sealed class ServerCore
 
         if (!isRequested)
         {
-            // The close is not for the doorman's thread, because it runs the user's logger.
+            // The close is not for the loop of the doors, because it runs the user's logger.
             connection.StopAccepting();
             connection.OneWay.Stop(StatusMapping.ServerStopping);
             connection.Connection.Start();

@@ -30,7 +30,7 @@ internal sealed class DuplexBytes : Reclaimable
         _source = source = new StreamSource(link, _receiver, _sender);
 
         // On a close or the end of the peer, the loop completes what waits for it. Nothing is done before that: the
-        // threads that tell of it (an event loop, the process watch) must not wait for one that reads or writes.
+        // threads that tell of it, the event loops, must not wait for one that reads or writes.
         link.Start(source, source.Request);
     }
 

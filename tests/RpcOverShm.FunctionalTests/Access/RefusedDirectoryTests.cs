@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// nothing.
 /// </summary>
 [RootFixture]
+[Parallelizable]
 internal sealed class RefusedDirectoryTests : OtherUserFixture
 {
     private const uint Sticky = 0x3FF; // 1777

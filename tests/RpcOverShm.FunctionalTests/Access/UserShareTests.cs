@@ -5,6 +5,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// in again when it has given something back.
 /// </summary>
 [RootFixture]
+[Parallelizable]
 internal sealed class UserShareTests : OtherUserFixture
 {
     private const uint ForUsers = 0x1C9; // 0711

@@ -2,6 +2,7 @@ namespace RpcOverShm.FunctionalTests.CallShapes;
 
 /// <summary>Every member of ServerCallContext.</summary>
 [EveryRig]
+[Parallelizable]
 internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
 {
     [TestCase(MethodType.Unary, "Unary")]

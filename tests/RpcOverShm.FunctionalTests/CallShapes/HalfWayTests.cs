@@ -4,6 +4,7 @@ using RpcOverShm.Servers;
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
 /// <summary>User code and events while a large message is half serialised and its first half already sent.</summary>
+[Parallelizable]
 internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
 /// <summary>Messages larger than a record, a call's window and the whole ring, through the smallest ring.</summary>
+[Parallelizable]
 internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
 {
     private const int SmallestRing = 64 << 10;

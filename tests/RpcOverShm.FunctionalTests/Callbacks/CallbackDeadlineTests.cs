@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Callbacks;
 /// The deadline of a callback is its own: it ends the callback alone, and is that of the call only if the method passes
 /// it on.
 /// </summary>
+[Parallelizable]
 internal sealed class CallbackDeadlineTests : CallbackFixture
 {
     // On a busy machine a callback may end before it reaches its method. Then there is another one.

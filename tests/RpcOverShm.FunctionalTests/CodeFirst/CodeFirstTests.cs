@@ -4,6 +4,7 @@ using ProtoBuf.Grpc.Client;
 namespace RpcOverShm.FunctionalTests.CodeFirst;
 
 /// <summary>Services of interfaces, through protobuf-net.Grpc, which binds them to the server's collection.</summary>
+[Parallelizable]
 internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;

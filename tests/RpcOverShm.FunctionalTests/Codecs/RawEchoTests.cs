@@ -3,6 +3,7 @@ using RpcOverShm.FunctionalTests.RandomEnds;
 namespace RpcOverShm.FunctionalTests.Codecs;
 
 /// <summary>Arrays and payloads travel unchanged, in any size and every shape.</summary>
+[Parallelizable]
 internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
 {
     // Methods without marshallers: only a codec can serialise the messages.

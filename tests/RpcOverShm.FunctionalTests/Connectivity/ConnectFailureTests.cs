@@ -4,6 +4,7 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Invalid addresses and options, and addresses without a server or with a foreign program.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[Parallelizable]
 internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
 {
     private readonly TestDirectory _directory = new();

@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// The close of idle connections by their channel. The tests make the looks of the timer themselves; it would look only
 /// after half an hour.
 /// </summary>
+[Parallelizable]
 internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerLost = 102;

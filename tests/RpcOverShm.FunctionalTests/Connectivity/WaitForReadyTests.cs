@@ -4,6 +4,7 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Calls that wait for a server: grpc-behaviour.md 1.10.</summary>
+[Parallelizable]
 internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
 {
     private const int NotConnected = 204;

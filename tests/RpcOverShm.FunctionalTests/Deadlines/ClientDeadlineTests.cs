@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Deadlines;
 
 [EveryRig]
+[Parallelizable]
 internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);

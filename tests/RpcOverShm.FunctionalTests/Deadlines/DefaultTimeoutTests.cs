@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Deadlines;
 /// <see cref="ShmMethodConfig.Timeout"/>.
 /// </summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[Parallelizable]
 internal sealed class DefaultTimeoutTests() : RigFixture(RigKind.Shm)
 {
     private const int None = 0;

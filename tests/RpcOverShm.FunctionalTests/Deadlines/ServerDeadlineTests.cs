@@ -2,6 +2,7 @@ namespace RpcOverShm.FunctionalTests.Deadlines;
 
 /// <summary>Deadlines at the server; <see cref="Headers.ServerFrameTests"/> covers their frames.</summary>
 [EveryRig]
+[Parallelizable]
 internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
 {
     // Long enough for a call on an open connection to reach its method first, even on a busy machine.

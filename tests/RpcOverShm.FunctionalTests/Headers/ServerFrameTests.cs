@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Headers;
 /// A server's frames, read by a raw client: a real client would hide them, because it enforces the deadline and the
 /// limits too.
 /// </summary>
+[Parallelizable]
 internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
 {
     // Long enough for a method to begin first, even on a busy machine.

@@ -3,6 +3,7 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>At most so many calls run on an instance at a time; the others wait, up to a limit.</summary>
+[Parallelizable]
 internal sealed class InstanceLimitTests : InstanceFixture
 {
     private const int LimitReached = 109;

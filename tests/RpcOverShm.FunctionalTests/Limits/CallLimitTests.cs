@@ -9,6 +9,7 @@ namespace RpcOverShm.FunctionalTests.Limits;
 /// <summary>
 /// The limits on running calls: excess calls wait in their order, up to another limit, and leave it when they end.
 /// </summary>
+[Parallelizable]
 internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
 {
     private const int LimitReached = 109;

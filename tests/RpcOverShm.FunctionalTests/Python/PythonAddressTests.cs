@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Python;
 /// the process, so it runs alone.
 /// </summary>
 [NonParallelizable]
+[Parallelizable]
 internal sealed class PythonAddressTests : PythonFixture
 {
     private static readonly string[] s_variables = ["XDG_RUNTIME_DIR", "TMPDIR"];

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Python;
 
 /// <summary>Calls of every shape by the client that was written from PROTOCOL.md alone.</summary>
+[Parallelizable]
 internal sealed class PythonCallTests : PythonFixture
 {
     private const string SmallRing = "ring=0x10000 window=0x10000";

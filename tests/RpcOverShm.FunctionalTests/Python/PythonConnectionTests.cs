@@ -3,6 +3,7 @@ namespace RpcOverShm.FunctionalTests.Python;
 /// <summary>
 /// Handshakes, waking and ends of connections by the client that was written from PROTOCOL.md alone.
 /// </summary>
+[Parallelizable]
 internal sealed class PythonConnectionTests : PythonFixture
 {
     private const int AllSeals = 0x17;

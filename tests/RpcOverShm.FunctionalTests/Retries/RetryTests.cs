@@ -3,6 +3,7 @@ namespace RpcOverShm.FunctionalTests.Retries;
 /// <summary>Retry policies and their limits: gRFC A6.</summary>
 [EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[Parallelizable]
 internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
 {
     private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";

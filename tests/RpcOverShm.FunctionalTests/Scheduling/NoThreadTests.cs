@@ -9,6 +9,7 @@ internal sealed class NoThreadTests() : RigFixture(RigKind.Shm)
 {
     private const int ConnectionFailed = 104;
     private const string Loop = "RpcOverShm loop";
+    private const string Door = "RpcOverShm door";
 
     private readonly ConcurrentQueue<string> _refused = new();
 
@@ -16,10 +17,11 @@ internal sealed class NoThreadTests() : RigFixture(RigKind.Shm)
     public void LetThreadsStart() => BackgroundThread.Refuses = null;
 
     [Test]
-    public async Task ServerWithoutADoorman_DoesNotStart_AndCanBeStartedLater()
+    public async Task ServerWithoutADoor_DoesNotStart_AndCanBeStartedLater()
     {
         ShmRig rig = await StartWithoutServerAsync(new RigOptions());
-        Refuse("RpcOverShm doorman");
+        await EndOfLoopsAsync();
+        Refuse(Door);
         ShmServer server = rig.MakeServer();
 
         ShmTransportException failure = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
@@ -103,7 +105,7 @@ internal sealed class NoThreadTests() : RigFixture(RigKind.Shm)
 
     // A loop that runs already needs no thread, and one that has been taken over has a spare.
     private static Task EndOfLoopsAsync() => Timeouts.Eventually(
-        () => !ProcessResources.ThreadNames().Any(name => name.StartsWith(Loop, StringComparison.Ordinal)),
+        () => !ProcessResources.ThreadNames().Any(name => name is Loop or Door),
         "the event loops of earlier tests end");
 
     private void Refuse(string name) => BackgroundThread.Refuses = asked =>

@@ -4,6 +4,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace RpcOverShm.FunctionalTests.Services;
 
 [EveryRig]
+[Parallelizable]
 internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
 {
     [Test]

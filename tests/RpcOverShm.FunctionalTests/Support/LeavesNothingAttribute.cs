@@ -1,10 +1,12 @@
 using NUnit.Framework.Interfaces;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// Fails a test that leaves threads or mappings of the library behind after its fixture has cleaned up. Otherwise only
-/// the leak tests, which run much later, would fail.
+/// Fails a test that leaves threads, mappings or listeners of the library behind after its fixture has cleaned up.
+/// Otherwise only the leak tests, which run much later, would fail. What fixtures that run at once leave, the first
+/// other test finds.
 /// </summary>
 [AttributeUsage(AttributeTargets.Assembly)]
 public sealed class LeavesNothingAttribute : Attribute, ITestAction
@@ -12,39 +14,54 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
     // The leftovers of earlier tests, which have already failed for them.
     private int _threads;
     private int _mappings;
-    private ProcessFacts _left = new(0, 0, 0, 0);
+    private int _doors; // listeners, and handshakes that wait
+    private (int Threads, int Mappings, int Doors) _left;
+    private bool _isAnyRunningAtOnce = true;
 
     public ActionTargets Targets => ActionTargets.Test;
 
     public void BeforeTest(ITest test)
     {
+        if (_isAnyRunningAtOnce && !RunsAtOnce(test))
+        {
+            _isAnyRunningAtOnce = false;
+            WaitUntilNothingIsLeft("the fixtures that ran at once leave no threads, mappings and listeners");
+        }
     }
 
     public void AfterTest(ITest test)
     {
-        if (test.IsSuite)
+        if (!test.IsSuite && !RunsAtOnce(test))
         {
-            return;
-        }
-
-        try
-        {
-            Timeouts.Eventually(IsNothingLeft, "the test leaves no threads and no mappings").GetAwaiter().GetResult();
-        }
-        catch (TimeoutException exception)
-        {
-            throw new TimeoutException($"{exception.Message}; there are {_left}.", exception);
-        }
-        finally
-        {
-            _threads = _left.Threads;
-            _mappings = _left.Mappings;
+            WaitUntilNothingIsLeft("the test leaves no threads, mappings and listeners");
         }
     }
 
+    private static bool RunsAtOnce(ITest test) =>
+        test.TypeInfo?.IsDefined<ParallelizableAttribute>(inherit: true) == true;
+
+    private void WaitUntilNothingIsLeft(string what)
+    {
+        try
+        {
+            Timeouts.Eventually(IsNothingLeft, what).GetAwaiter().GetResult();
+        }
+        catch (TimeoutException exception)
+        {
+            throw new TimeoutException(
+                $"{exception.Message}; there are {ProcessFacts.OfSelf()} and {_left.Doors} listeners or handshakes.",
+                exception);
+        }
+        finally
+        {
+            (_threads, _mappings, _doors) = _left;
+        }
+    }
+
+    // Runs after each of thousands of tests, so it reads no more than it needs.
     private bool IsNothingLeft()
     {
-        _left = ProcessFacts.OfSelf();
-        return _left.Threads <= _threads && _left.Mappings <= _mappings;
+        _left = (ProcessFacts.CountThreads(), ProcessResources.CountSegmentMappings(), EventLoop.Door.Count);
+        return _left.Threads <= _threads && _left.Mappings <= _mappings && _left.Doors <= _doors;
     }
 }

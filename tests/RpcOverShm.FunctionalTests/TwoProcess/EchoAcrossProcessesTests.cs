@@ -3,6 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Calls of every shape between two processes, in both roles.</summary>
+[Parallelizable]
 internal sealed class EchoAcrossProcessesTests : PeerFixture
 {
     [Test]

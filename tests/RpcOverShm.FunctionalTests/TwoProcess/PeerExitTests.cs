@@ -149,7 +149,6 @@ internal sealed class PeerExitTests : PeerFixture
 
         await Timeouts.Eventually(() => CountProcessDescriptors() == 0);
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
-        await Timeouts.Eventually(() => ProcessResources.CountThreads("RpcOverShm process watch") == 0);
     }
 
     private static int CountProcessDescriptors() => ProcessResources.CountDescriptors("pidfd");

@@ -2,6 +2,7 @@ namespace RpcOverShm.FunctionalTests.Writes;
 
 /// <summary>A reader that pauses stalls the writer of its own call, and no other call.</summary>
 [EveryRig]
+[Parallelizable]
 internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
 {
     private const int MegaByte = 1 << 20;

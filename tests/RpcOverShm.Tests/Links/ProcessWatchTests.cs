@@ -4,6 +4,7 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 
@@ -14,7 +15,8 @@ public partial class ProcessWatchTests
 {
     private const int PidfdOpen = 434;
 
-    private readonly ProcessWatch _watch = new(TimeSpan.FromMilliseconds(50));
+    private readonly ProcessWatch _watch = new();
+    private readonly EventLoop _loop = new();
     private readonly List<Process> _children = [];
     private readonly List<IDisposable> _watches = [];
 
@@ -30,9 +32,8 @@ public partial class ProcessWatchTests
 
         BackgroundThread.Refuses = null;
 
-        // The thread closes what it watched and ends.
         Assert.That(() => ProcessResources.CountDescriptors("pidfd"), Is.Zero.After(20_000, 5));
-        Assert.That(() => ProcessResources.CountThreads("RpcOverShm process watch"), Is.Zero.After(20_000, 5));
+        Assert.That(_loop.Count, Is.Zero);
     }
 
     [Test]
@@ -45,6 +46,7 @@ public partial class ProcessWatchTests
         Watch(Describe(mortal), () => Interlocked.Increment(ref runs[1]));
         Watch(Describe(survivor), () => Interlocked.Increment(ref runs[2]));
         Assert.That(ProcessResources.CountDescriptors("pidfd"), Is.EqualTo(2));
+        Assert.That(_loop.Count, Is.EqualTo(2));
 
         mortal.Kill();
 
@@ -57,16 +59,17 @@ public partial class ProcessWatchTests
     public void TryWatch_WithoutAThread_SaysSo_AndWorksLater()
     {
         Process mortal = StartChild();
-        BackgroundThread.Refuses = name => name == "RpcOverShm process watch";
+        BackgroundThread.Refuses = name => name == "RpcOverShm loop";
         using ProcessDescriptor process = Describe(mortal);
 
-        IDisposable? none = _watch.TryWatch(process, () => { }, out string? problem);
+        IDisposable? none = _watch.TryWatch(process, _loop, () => { }, out string? problem);
         BackgroundThread.Refuses = null;
         using var isRun = new ManualResetEventSlim();
         Watch(Describe(mortal), isRun.Set);
         mortal.Kill();
 
-        Assert.That((none, problem), Is.EqualTo(((IDisposable?)null, "no thread could be started")));
+        Assert.That(none, Is.Null);
+        Assert.That(problem, Does.Contain("(No thread could be started"));
         Assert.That(isRun.Wait(Timeouts.Wait));
     }
 
@@ -102,13 +105,14 @@ public partial class ProcessWatchTests
     }
 
     [Test]
-    public void Watch_AfterTheThreadHasEnded_StartsAnother()
+    public void Watch_AfterAnotherOneHasEnded_BeginsAnew()
     {
         Process child = StartChild();
         for (int i = 0; i < 3; i++)
         {
             Watch(Describe(child), () => { }).Dispose();
-            Assert.That(() => ProcessResources.CountThreads("RpcOverShm process watch"), Is.Zero.After(20_000, 5));
+            Assert.That(ProcessResources.CountDescriptors("pidfd"), Is.Zero);
+            Assert.That(_loop.Count, Is.Zero);
         }
 
         using var isRun = new ManualResetEventSlim();
@@ -187,7 +191,7 @@ public partial class ProcessWatchTests
 
     private IDisposable Watch(ProcessDescriptor process, Action onExit)
     {
-        IDisposable watch = _watch.TryWatch(process, onExit, out string? problem)
+        IDisposable watch = _watch.TryWatch(process, _loop, onExit, out string? problem)
             ?? throw new InvalidOperationException(problem);
         _watches.Add(watch);
         return watch;

@@ -1,0 +1,81 @@
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Scheduling;
+
+/// <summary>
+/// A source that has a descriptor and no ring: nobody rings, and there is nothing to see before the descriptor becomes
+/// readable. It runs then, when it was requested, and when it is due. It runs no user code.
+/// </summary>
+internal abstract class DescriptorSource : EventSource
+{
+    public sealed override bool HasWork => false;
+
+    public sealed override bool IsForsaken => false;
+
+    /// <summary>The descriptor that is watched, or was last; null before that.</summary>
+    protected SafeHandle? Descriptor { get; private set; }
+
+    /// <summary>
+    /// Begins to serve the source and to watch its descriptor; later, to watch another one in its place. Returns null
+    /// on success, else the reason. The caller keeps the descriptor open until <see cref="EndWatch"/>.
+    /// </summary>
+    public string? TryWatch(EventLoop loop, SafeHandle descriptor)
+    {
+        // Stored first, because the source may run at once.
+        SafeHandle? former = Descriptor;
+        Descriptor = descriptor;
+        if (former is null)
+        {
+            return loop.TryAdd(this, descriptor);
+        }
+
+        string? problem = loop.TryWatch(this, descriptor);
+        if (problem is null)
+        {
+            loop.Unwatch(former);
+        }
+        else
+        {
+            Descriptor = former;
+        }
+
+        return problem;
+    }
+
+    /// <summary>Ends the service of the source, if it has begun. Afterwards the descriptor may be closed.</summary>
+    public void EndWatch()
+    {
+        if (Loop is { } loop)
+        {
+            loop.Unwatch(Descriptor!);
+            loop.Remove(this);
+        }
+    }
+
+    public sealed override bool Run(LoopThread me)
+    {
+        OnReady();
+        return true;
+    }
+
+    public sealed override bool TryPark() => true;
+
+    public sealed override void OnSocket() => Request();
+
+    public sealed override void DrainSocket(bool hasEnded)
+    {
+        // What has come is read in the run. Edges are told apart without that.
+    }
+
+    /// <summary>
+    /// The descriptor may be readable, or the source was requested or is due. Called on the loop's thread; neither
+    /// waits nor throws. Readable is told once for all that has come until then.
+    /// </summary>
+    protected abstract void OnReady();
+
+    protected sealed override long? FindUnrung() => null;
+
+    protected sealed override void OnLostDoorbell()
+    {
+    }
+}
