@@ -155,15 +155,15 @@ public sealed class ShmSession
     /// The codec of all messages, which must be that of the client's channel.
     /// <para>Null means the marshallers that were generated with the service.</para>
     /// </param>
+    /// <param name="onFailed">Hears of each call that has failed after it completed; null for nobody.</param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
     /// <remarks>
     /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
-    /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. A failure is reported by
-    /// <see cref="ShmChannel.OneWayCallFailed"/> of the client. Methods that still run when the client disposes its
-    /// channel are cancelled.
+    /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. Methods that still run when the client disposes
+    /// its channel are cancelled.
     /// </remarks>
-    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
+    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null, Action<IMethod, Status>? onFailed = null)
     {
         if (_made is not null)
         {
@@ -171,7 +171,7 @@ public sealed class ShmSession
         }
 
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return new ShmCallInvoker(settings.Connections!, settings).OneWay();
+        return new ShmCallInvoker(settings.Connections!, settings).OneWay(onFailed);
     }
 
     private ClientSettings With(ShmCodec codec) => _settings with { Codec = codec.ToProvider() };

@@ -88,7 +88,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
     /// operation.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead;
+    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the answer has begun, even with an End alone.</summary>
     protected bool HasHeaders => _headers.HasCome;

@@ -18,12 +18,23 @@ internal sealed class CallPlaces(ServerLimits limits)
     private readonly LinkedList<LinkedList<CallTurn>> _lines = new();    // those of _waiting; the first has its turn
     private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
     private readonly ConcurrentDictionary<ParentCall, CallTurn> _named = new();
+    private readonly ConcurrentDictionary<uint, BufferBudget> _left = new(); // by user
     private int _running;
 
     public ServerLimits Limits => limits;
 
     /// <summary>The bytes that all clients make the server keep.</summary>
     public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.Bytes);
+
+    /// <summary>
+    /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
+    /// much as one connection may make the server keep.
+    /// </summary>
+    public BufferBudget LeftBy(uint userId) => _left.GetOrAdd(
+        userId,
+        static (_, places) => new BufferBudget(
+            ServerLimits.ConnectionBytesOption, places.Limits.ConnectionBytes, places.Budget),
+        this);
 
     /// <summary>Whether the server has no limit for the calls of all connections.</summary>
     public bool IsUnlimited => limits.Calls is null;

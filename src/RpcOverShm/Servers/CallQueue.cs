@@ -201,7 +201,7 @@ internal sealed partial class CallQueue
     /// <summary>Makes a call that is about to run known to the nested calls of its method.</summary>
     public void Name(ServerCall call)
     {
-        ParentCall name = call.IsOneWay ? _owner.OneWay.NextName() : new ParentCall(_owner.Connection.Id, call.Id);
+        var name = new ParentCall(_owner.Connection.Id, call.Id);
         CallTurn turn = call.Turn ??= new CallTurn(call);
         AmbientCall? parent = turn.Parent is { } known ? _places.Find(known)?.Ambient : null;
         var ambient = new AmbientCall(name, call.Depth, parent);
@@ -313,7 +313,7 @@ internal sealed partial class CallQueue
     {
         if (call.IsOneWay)
         {
-            _owner.OneWay.Remove(call);
+            _owner.OnOneWayOver(call);
         }
 
         _owner.Running.RemoveByAnyThread();

@@ -21,8 +21,7 @@ internal sealed partial class ServerCall
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        ServerCall? oneWay = IsOneWay ? this : null;
-        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, oneWay) is { } refusal)
+        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
@@ -106,12 +105,6 @@ internal sealed partial class ServerCall
     {
         PartialHead?.Drop();
         PartialHead = null;
-        if (IsOneWay)
-        {
-            GiveUpOneWay();
-            return;
-        }
-
         Stop(Status.DefaultCancelled);
 
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
@@ -121,13 +114,15 @@ internal sealed partial class ServerCall
     public override void OnConnectionClosed(CloseReason reason)
     {
         PartialHead?.Drop();
-        if (IsOneWay)
+        if (IsOneWay && IsAllSent)
         {
-            GiveUpOneWay();
-            return;
+            owner.LeaveBehind(this); // Its client has handed the request over, and may have left.
+        }
+        else
+        {
+            EndUnanswered();
         }
 
-        EndUnanswered();
         Connection.DropQueued(this);
     }
 
@@ -136,7 +131,6 @@ internal sealed partial class ServerCall
     {
         _isRefused = true;
         TryEnd(trailer);
-        charge?.EndMethod();
     }
 
     /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>

@@ -1,6 +1,8 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Sending;
 
@@ -13,8 +15,13 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ServerConnection
 {
+    // The objects of a closed connection, besides those of its calls.
+    private const int ClosedBytes = 16 << 10;
+
     private Dictionary<string, OrderedStarts>? _orders; // by service
+    private readonly BufferBudget _left; // of the user's one-way calls whose connections are closed
     private volatile bool _isRefusing;
+    private volatile bool _isRefusingOneWay;
     private long _changesAtLastLook;
 
     /// <summary>Takes ownership of the link.</summary>
@@ -24,20 +31,13 @@ internal sealed class ServerConnection
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
         Queue = new CallQueue(this, places);
-        Action? giveBack = link.OnUnmapped;
-        link.OnUnmapped = () =>
-        {
-            Queue.Budget.End();
-            if (giveBack is not null)
-            {
-                OneWay.RunWhenEmpty(giveBack);
-            }
-        };
+        _left = places.LeftBy(link.Identity.UserId);
+        link.OnUnmapped += Queue.Budget.End;
 
         Connection = new Connection(
             link,
             settings.Scheduling,
-            charge => new ServerCall(this, charge) { IsOneWay = charge is not null },
+            isOneWay => new ServerCall(this) { IsOneWay = isOneWay },
             onGoAway,
             new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
     }
@@ -65,8 +65,10 @@ internal sealed class ServerConnection
     /// <summary>The calls that wait for their turn.</summary>
     public CallQueue Queue { get; }
 
-    /// <summary>The one-way calls whose methods run or wait.</summary>
-    public OneWayCalls OneWay { get; } = new();
+    /// <summary>
+    /// Counts the one-way calls among those of <see cref="Running"/>: they outlive the connection.
+    /// </summary>
+    public DrainCounter OneWay { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
@@ -84,16 +86,31 @@ internal sealed class ServerConnection
     /// <param name="isOfChain">
     /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
     /// </param>
-    /// <param name="oneWay">
-    /// The call if it is one-way; null for any other. It would be lost, so it is refused only after a stop's grace.
+    /// <param name="isOneWay">
+    /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.
     /// </param>
-    public Status? TryAdmit(bool isOfChain, ServerCall? oneWay = null)
+    public Status? TryAdmit(bool isOfChain, bool isOneWay = false)
     {
+        if (isOneWay && _left.UsedBytes >= _left.LimitBytes)
+        {
+            LimitEvents.Reached(
+                Settings.Logger,
+                _left.Option,
+                _left.LimitBytes,
+                $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
+            return StatusMapping.BufferFull(_left);
+        }
+
         // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
         // and its process-wide fence serves both sides.
         Running.Add();
-        if (oneWay is not null ? OneWay.TryAdd(oneWay) : !_isRefusing || isOfChain)
+        if (isOneWay ? !_isRefusingOneWay : !_isRefusing || isOfChain)
         {
+            if (isOneWay)
+            {
+                OneWay.Add();
+            }
+
             return null;
         }
 
@@ -147,15 +164,43 @@ internal sealed class ServerConnection
         Queue.Stop();
     }
 
-    /// <summary>Ends every call of the connection. The tokens of the methods fire.</summary>
+    /// <summary>
+    /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed.
+    /// </summary>
+    public void LeaveBehind(ServerCall call)
+    {
+        long cost = call.Sending.OneWayCost;
+        _left.TakeAnyway(cost);
+        if (!call.TryMarkLeft())
+        {
+            _left.Give(cost);
+        }
+    }
+
+    /// <summary>Uncounts a one-way call whose method has ended or will not begin.</summary>
+    public void OnOneWayOver(ServerCall call)
+    {
+        if (!call.TryMarkOver())
+        {
+            _left.Give(call.Sending.OneWayCost);
+        }
+
+        OneWay.RemoveByAnyThread();
+    }
+
+    /// <summary>
+    /// Ends every call of the connection, also the one-way ones that its close has left, and refuses later ones. The
+    /// tokens of the methods fire.
+    /// </summary>
     public void EndAllCalls(in Status status)
     {
+        // StoreLoad: the flag is set before the calls are read. The reader adds a call before it reads the flag.
+        _isRefusingOneWay = true;
+        Interlocked.MemoryBarrierProcessWide();
         foreach (ConnectionCall call in Connection.IncomingSnapshot())
         {
             ((ServerCall)call).Stop(status);
         }
-
-        OneWay.Stop(status);
     }
 
     /// <summary>
@@ -165,6 +210,23 @@ internal sealed class ServerConnection
     public async Task WhenIdleAsync()
     {
         await Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
-        await OneWay.WhenEmptyAsync().ConfigureAwait(false);
+        await WhenNoOneWayAsync().ConfigureAwait(false);
     }
+
+    /// <summary>
+    /// Completes when no method of a one-way call runs or waits, after the connection was closed. Until then its own
+    /// objects count for its user, too.
+    /// </summary>
+    public async Task WhenLeftAsync()
+    {
+        if (OneWay.Count > 0)
+        {
+            _left.TakeAnyway(ClosedBytes);
+            await WhenNoOneWayAsync().ConfigureAwait(false);
+            _left.Give(ClosedBytes);
+        }
+    }
+
+    /// <summary>Completes when no method of a one-way call runs or waits.</summary>
+    public Task WhenNoOneWayAsync() => OneWay.Total == 0 ? Task.CompletedTask : OneWay.WhenEmptyAsync();
 }

@@ -120,7 +120,7 @@ internal sealed class ServerCore
     {
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
         await WaitAsync(gone, WaitBounds.SafetyTimeout, hurry).ConfigureAwait(false);
-        Task oneWays = Task.WhenAll(connections.Select(connection => connection.OneWay.WhenEmptyAsync()));
+        Task oneWays = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
         await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
     }
 
@@ -186,7 +186,7 @@ internal sealed class ServerCore
         {
             // The close is not for the loop of the doors, because it runs the user's logger.
             connection.StopAccepting();
-            connection.OneWay.Stop(StatusMapping.ServerStopping);
+            connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
             PoolWork.Queue(Reject, connection);
             return;
@@ -211,16 +211,16 @@ internal sealed class ServerCore
     private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
-
-        // A stop must still find the methods of one-way calls.
-        connection.OneWay.RunWhenEmpty(() => Forget(connection));
+        _ = ForgetWhenLeftAsync(connection);
         ProcessCounts.Sessions.Remove();
         await session.Started.ConfigureAwait(false);
         await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
-    private void Forget(ServerConnection connection)
+    // A stop must still find the methods of one-way calls.
+    private async Task ForgetWhenLeftAsync(ServerConnection connection)
     {
+        await connection.WhenLeftAsync().ConfigureAwait(false);
         using (_gate.Enter())
         {
             _connections.Remove(connection);

@@ -1,0 +1,95 @@
+using Grpc.Core;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Clients;
+
+/// <content>
+/// The mode of one-way calls. Such a call ends for its user when its last frame is in the ring. The End that comes
+/// later gives its room back, and a failure then goes to the handler of the invoker.
+/// </content>
+internal abstract partial class ClientCall
+{
+    /// <summary>Hears of the failure of a one-way call that was sent; null for nobody. Set before it starts.</summary>
+    public Action<IMethod, Status>? OnFailed
+    {
+        get => _snapshot as Action<IMethod, Status>;
+        init => _snapshot = value;
+    }
+
+    /// <summary>Ends a one-way call whose request is in the ring, on the thread that has sent it.</summary>
+    public void EndAsSent()
+    {
+        SettleIfSent();
+        if (Waiter is null)
+        {
+            Execute(PendingUserCode.Complete);
+        }
+        else
+        {
+            SetDone();
+        }
+    }
+
+    public override void OnSentLater()
+    {
+        if (Waiter is { } waiter)
+        {
+            SetDone();
+            waiter.Signal();
+        }
+        else
+        {
+            QueueUserCode(PendingUserCode.Complete);
+        }
+    }
+
+    /// <summary>Settles the outcome of a one-way call that was sent.</summary>
+    protected void SettleIfSent()
+    {
+        if (IsAllSent && !IsFinished)
+        {
+            SetHeaders(Metadata.Empty);
+            TrySettle(CallOutcome.Success, isCancel: false);
+        }
+    }
+
+    /// <summary>Lets the thread go that was blocked until a one-way call was sent: its latch has other uses.</summary>
+    protected void ForgetWaiter() => Waiter = null;
+
+    /// <summary>Runs the handler for the failure of a call that was sent. Gives the room of the call back.</summary>
+    protected void ReportFailure(IMethod method)
+    {
+        try
+        {
+            OnFailed!(method, ServerOutcome!.Status);
+        }
+        catch (Exception exception)
+        {
+            ShmLog.OneWayHandlerThrew(Settings.Logger, MethodName, exception);
+        }
+
+        _connection!.ReturnRoom(this, isReader: false);
+    }
+
+    /// <summary>Ends a one-way call by its End, or with its connection.</summary>
+    /// <param name="end">The end.</param>
+    /// <param name="isLeft">Whether this side has left, so that nobody knows how the call ends.</param>
+    private void EndOneWay(CallOutcome end, bool isLeft)
+    {
+        SettleIfSent();
+        _serverOutcome = end;
+        if (!IsFinished && TrySettle(end, isCancel: false))
+        {
+            NotifyWaiters();
+        }
+        else if (Outcome.IsOk && !end.IsOk && !isLeft && OnFailed is not null)
+        {
+            Receipt = EndReceipt.Stored;
+            AddUserCode(PendingUserCode.Complete);
+            return; // Its room is free when the handler has returned.
+        }
+
+        Connection!.ReturnRoom(this, isReader: true);
+    }
+}
