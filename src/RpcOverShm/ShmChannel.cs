@@ -182,7 +182,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// end of the server's grace (<see cref="StatusCode.Unavailable"/>), and for each call without an end when the
     /// connection is lost (<see cref="StatusCode.Unavailable"/>; its method may have run). It does not run for calls
     /// that have not ended when this side shuts the channel down: they go on. A call counts as in progress until the
-    /// handler has returned, so a slow one holds up further calls. The channel logs its exceptions. The server counts
+    /// handler has returned, so a slow one holds up further calls; it must not wait for a one-way call of this channel,
+    /// which may wait for the room that the handler keeps. The channel logs its exceptions. The server counts
     /// failures (<c>rpcovershm.oneway.failed</c> of the meter <c>RpcOverShm</c>, with the status as tag) and logs them.
     /// </para>
     /// <para>

@@ -155,7 +155,10 @@ public sealed class ShmSession
     /// The codec of all messages, which must be that of the client's channel.
     /// <para>Null means the marshallers that were generated with the service.</para>
     /// </param>
-    /// <param name="onFailed">Hears of each call that has failed after it completed; null for nobody.</param>
+    /// <param name="onFailed">
+    /// Hears of each call that has failed after it completed; null for nobody. It must not wait for a one-way call to
+    /// the same client.
+    /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
     /// <remarks>
@@ -221,7 +224,7 @@ public sealed class ShmSession
     {
         public override CancellationToken ShutdownToken => session.Closed;
 
-        public override ValueTask<Connection> GetAsync(bool isWaitForReady)
+        public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
         {
             Connection connection = session.Connection;
             return connection.IsPeerServing && connection.IsOpenForCalls
@@ -255,7 +258,7 @@ public sealed class ShmSession
 
         public override CancellationToken ShutdownToken => default;
 
-        public override ValueTask<Connection> GetAsync(bool isWaitForReady) =>
+        public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false) =>
             ValueTask.FromException<Connection>(new RpcException(StatusMapping.NoCallbacks));
 
         public override void ThrowIfShutDown()

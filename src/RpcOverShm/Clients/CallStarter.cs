@@ -38,7 +38,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
@@ -50,7 +50,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
 
             // The call waits there already: before the next one of this thread.
             StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
@@ -102,7 +102,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
@@ -159,7 +159,8 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Returns the connection for a call.</summary>
-    private ValueTask<Connection> GetAsync(bool isWaitForReady) => connections.GetAsync(isWaitForReady);
+    private ValueTask<Connection> GetAsync(ClientCall call, bool isWaitForReady) =>
+        connections.GetAsync(isWaitForReady, call.IsOneWay);
 
     /// <summary>Whether a call that found its connection closed so often ends.</summary>
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
@@ -199,7 +200,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
                     await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
                 }
 
-                connecting = GetAsync(target.IsWaitForReady).AsTask();
+                connecting = GetAsync(call, target.IsWaitForReady).AsTask();
             }
         }
         catch (Exception exception)
@@ -287,7 +288,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
     private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
     {
-        ValueTask<Connection> connecting = GetAsync(isWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, isWaitForReady);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;

@@ -17,13 +17,19 @@ internal abstract partial class ClientCall
         init => _snapshot = value;
     }
 
-    /// <summary>Ends a one-way call whose request is in the ring, on the thread that has sent it.</summary>
+    // Such a call goes to the next connection if it has waited for room on one that takes no more calls.
+    private bool IsBetweenConnections =>
+        IsOneWay && Connection is { IsOpenForCalls: false } && Sending.Phase == CallSendPhase.New;
+
+    /// <summary>
+    /// Ends a one-way call whose request is in the ring, on the thread that has sent it. It never runs the handler.
+    /// </summary>
     public void EndAsSent()
     {
         SettleIfSent();
         if (Waiter is null)
         {
-            Execute(PendingUserCode.Complete);
+            CompleteOneWay();
         }
         else
         {
@@ -33,6 +39,7 @@ internal abstract partial class ClientCall
 
     public override void OnSentLater()
     {
+        SettleIfSent(); // A deadline, token or Dispose that comes now is too late.
         if (Waiter is { } waiter)
         {
             SetDone();
@@ -44,15 +51,24 @@ internal abstract partial class ClientCall
         }
     }
 
-    /// <summary>Settles the outcome of a one-way call that was sent.</summary>
+    /// <summary>
+    /// Settles the outcome of a one-way call that was sent. The thread that completes it calls
+    /// <see cref="ReleaseGuards"/>: this one may hold the sender's gate.
+    /// </summary>
     protected void SettleIfSent()
     {
-        if (IsAllSent && !IsFinished)
+        if (IsOneWay && IsAllSent && !IsFinished)
         {
             SetHeaders(Metadata.Empty);
-            TrySettle(CallOutcome.Success, isCancel: false);
+            TrySetOutcome(CallOutcome.Success);
         }
     }
+
+    /// <summary>Completes the task of the user of a one-way call, if its outcome is settled.</summary>
+    protected virtual void CompleteOneWay() => throw new InvalidOperationException("The call is not one-way.");
+
+    /// <summary>Releases the deadline and the token.</summary>
+    protected void ReleaseGuards() => Volatile.Read(ref _cancellation)?.Release();
 
     /// <summary>Lets the thread go that was blocked until a one-way call was sent: its latch has other uses.</summary>
     protected void ForgetWaiter() => Waiter = null;

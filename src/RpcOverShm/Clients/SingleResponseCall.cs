@@ -146,6 +146,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         SettleIfSent();
         _ = TryComplete(); // Nobody awaits it.
+        ReleaseGuards();
         ForgetWaiter();
         return Outcome.IsOk ? _method.CreateEmptyResponse()! : throw ToException(Outcome);
     }
@@ -153,14 +154,19 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private void ExecuteOneWay()
     {
         SettleIfSent();
-        if (IsFinished && TryComplete())
-        {
-            Complete(Outcome.IsOk ? _method.CreateEmptyResponse() : null);
-        }
-
+        CompleteOneWay();
         if (TryTakeReceipt())
         {
             ReportFailure(_method.Method);
+        }
+    }
+
+    protected override void CompleteOneWay()
+    {
+        if (IsFinished && TryComplete())
+        {
+            ReleaseGuards();
+            Complete(Outcome.IsOk ? _method.CreateEmptyResponse() : null);
         }
     }
 

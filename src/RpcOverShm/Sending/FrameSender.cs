@@ -88,7 +88,7 @@ internal sealed partial class FrameSender
                 return StartResult.Closed;
             }
 
-            if (call.Sending.Phase == CallSendPhase.Finished)
+            if (OutboundQueue.IsOver(call))
             {
                 return StartResult.GivenUp;
             }
@@ -208,6 +208,13 @@ internal sealed partial class FrameSender
         }
     }
 
+    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
+    public void Forget(ConnectionCall call)
+    {
+        using FramePublisher.Scope scope = _publisher.Enter();
+        Incoming.Remove(call);
+    }
+
     /// <summary>
     /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
     /// call or does not read never gives any.
@@ -268,6 +275,7 @@ internal sealed partial class FrameSender
             if (isNew && !call.Id.IsNone)
             {
                 Outgoing.Withdraw(call);
+                OneWay.WakeFirst(); // It may wait for a slot.
             }
 
             if (call.IsOneWay)

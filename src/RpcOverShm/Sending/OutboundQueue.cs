@@ -64,11 +64,12 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// Whether nothing more of the call may be sent. The check and the write must be in one holding of the gate: the
-    /// first frame of the slot's next call needs the gate too, so it cannot come in between.
+    /// Whether nothing more of the call may be sent, but for a cancel. A one-way call that its user has given up is not
+    /// sent: one that was sent whole succeeds. The check and the write must be in one holding of the gate: the first
+    /// frame of the slot's next call needs the gate too, so it cannot come in between.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
-        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
+        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
 
     /// <summary>Drops the queued frames of a call.</summary>
     public static void Drop(ConnectionCall call)
