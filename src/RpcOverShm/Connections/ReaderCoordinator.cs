@@ -228,7 +228,10 @@ internal sealed class ReaderCoordinator
     {
         try
         {
-            return _receiver.TryReceive(out call);
+            if (_receiver.TryReceive(out call))
+            {
+                return true;
+            }
         }
         catch (Exception exception)
         {
@@ -239,6 +242,14 @@ internal sealed class ReaderCoordinator
             call = null;
             return false;
         }
+
+        // Not only when the ring is armed, which steady traffic of other calls puts off.
+        if (_sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: false);
+        }
+
+        return false;
     }
 
     /// <summary>Closes the link if the peer was gone before the last check of the ring. Holder only.</summary>
