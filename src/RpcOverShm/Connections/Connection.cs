@@ -313,6 +313,9 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Drops the queued frames of a call and sends nothing more for it.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
 
+    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
+    public void Forget(ConnectionCall call) => _sender.Forget(call);
+
     /// <summary>Releases a refused call for its transparent retry; see <see cref="FrameSender.TryLetGo"/>.</summary>
     public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
 

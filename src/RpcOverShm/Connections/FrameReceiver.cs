@@ -301,8 +301,12 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>Stops the timer of heads, after the connection's calls have ended.</summary>
-    public void Close() => _headTimer?.Dispose();
+    /// <summary>Stops the timer of heads, and drops the last head, after the connection's calls have ended.</summary>
+    public void Close()
+    {
+        _headTimer?.Dispose();
+        _head = []; // The methods of one-way calls may keep the connection for long.
+    }
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)

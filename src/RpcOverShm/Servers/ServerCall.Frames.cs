@@ -27,6 +27,7 @@ internal sealed partial class ServerCall
             return;
         }
 
+        _left = IsOneWay ? LeftCall.Admitted : LeftCall.Over;
         Turn = IsOneWay ? null : CallTurn.For(this, request.Parent);
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
         bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
@@ -114,13 +115,13 @@ internal sealed partial class ServerCall
     public override void OnConnectionClosed(CloseReason reason)
     {
         PartialHead?.Drop();
-        if (IsOneWay && IsAllSent)
-        {
-            owner.LeaveBehind(this); // Its client has handed the request over, and may have left.
-        }
-        else
+
+        // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
+        // on for long, and does not keep the other calls.
+        if (!IsOneWay || !IsAllSent || !owner.LeaveBehind(this))
         {
             EndUnanswered();
+            Connection.Forget(this);
         }
 
         Connection.DropQueued(this);

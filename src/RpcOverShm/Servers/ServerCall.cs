@@ -150,10 +150,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     /// <summary>
-    /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over.
+    /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over, or was
+    /// refused.
     /// </summary>
     public bool TryMarkLeft() =>
-        Interlocked.CompareExchange(ref _left, LeftCall.Left, LeftCall.None) == LeftCall.None;
+        Interlocked.CompareExchange(ref _left, LeftCall.Left, LeftCall.Admitted) == LeftCall.Admitted;
 
     /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
     public bool TryMarkOver() => Interlocked.Exchange(ref _left, LeftCall.Over) != LeftCall.Left;
@@ -252,11 +253,12 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 /// <summary>Whether a one-way call has outlived its connection: its bytes count for the user then.</summary>
 internal enum LeftCall : byte
 {
-    None,
+    /// <summary>The method has ended, or will not begin. So are calls that are refused at their start.</summary>
+    Over,
+
+    /// <summary>The method runs, or will.</summary>
+    Admitted,
 
     /// <summary>The connection was closed before the method was over.</summary>
     Left,
-
-    /// <summary>The method has ended, or will not begin.</summary>
-    Over,
 }

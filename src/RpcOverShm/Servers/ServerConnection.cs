@@ -4,6 +4,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
@@ -165,16 +166,22 @@ internal sealed class ServerConnection
     }
 
     /// <summary>
-    /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed.
+    /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed. Returns
+    /// false if the method is over.
     /// </summary>
-    public void LeaveBehind(ServerCall call)
+    public bool LeaveBehind(ServerCall call)
     {
-        long cost = call.Sending.OneWayCost;
+        // Set before the mark, after which another thread may read it. Metadata takes more memory than in its records.
+        long cost = call.Sending.OneWayCost + MetadataCodec.MeasureKeptBytes(call.RequestHeaders);
+        call.Sending.OneWayCost = cost;
         _left.TakeAnyway(cost);
-        if (!call.TryMarkLeft())
+        if (call.TryMarkLeft())
         {
-            _left.Give(cost);
+            return true;
         }
+
+        _left.Give(cost);
+        return false;
     }
 
     /// <summary>Uncounts a one-way call whose method has ended or will not begin.</summary>
@@ -183,6 +190,7 @@ internal sealed class ServerConnection
         if (!call.TryMarkOver())
         {
             _left.Give(call.Sending.OneWayCost);
+            Connection.Forget(call);
         }
 
         OneWay.RemoveByAnyThread();

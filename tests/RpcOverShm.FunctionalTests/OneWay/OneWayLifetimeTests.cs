@@ -1,4 +1,8 @@
 using System.Diagnostics;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.OneWay;
 
@@ -120,6 +124,66 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         Assert.That(failure.Status.Detail, Does.Contain("MaxConnectionBufferSize"));
         Assert.That(answer, Is.EqualTo("x"), "Other calls are served.");
         Assert.That(Begun, Does.Not.Contain("refused"));
+    }
+
+    // Their Ends wait behind an answer that the client does not read.
+    [Test]
+    public async Task RefusedCalls_OfAClientThatLeaves_DoNotCountForTheirUser()
+    {
+        const int Calls = 200;
+        const int Limit = 256 << 10;
+        ShmRig rig = await StartOneWayAsync(
+            new Script
+            {
+                Unary = (request, context) => request.Text() == "answer"
+                    ? Task.FromResult(Payloads.OfSize(Limit / 2))
+                    : Script.Unary!(request, context),
+            },
+            options =>
+            {
+                options.Limits.MaxConnectionBufferSize = Limit;
+                options.MaxReceiveMessageSize = 1000;
+                options.Ring.Capacity = 64 << 10;
+            });
+        using (RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath))
+        {
+            const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+            byte[] tooLarge = Message(new string('x', 1200));
+            peer.Send(FrameKind.CallStart, new CallId(0, 1, false), Whole, UnaryHead, Message("answer"));
+            await Timeouts.Eventually(() => peer.PeerTail > 32 << 10, "the answer is in the ring");
+            for (int slot = 1; slot <= Calls; slot++)
+            {
+                Assert.That(await peer.SendWhenThereIsSpaceAsync(
+                    FrameKind.CallStart, new CallId(slot, 1, false), Whole | FrameFlags.OneWay, UnaryHead, tooLarge));
+            }
+
+            await peer.ReadByVictimAsync();
+            Assert.That(rig.Served.Single().Connection.IncomingCount, Is.GreaterThanOrEqualTo(Calls), "Ends that wait");
+        }
+
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+        await OneWay(rig).UnaryAsync(Payloads.Of("taken")).ResponseAsync.Bounded();
+
+        await Timeouts.Eventually(() => Begun.Contains("taken"));
+        Assert.That(Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task CallOfAClientThatHasLeft_KeepsNoOtherCall_AndIsForgottenAtItsEnd()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        using AsyncUnaryCall<Payload> other = rig.Client.UnaryAsync(Payloads.Of("hold"));
+        await Timeouts.Eventually(() => Begun.Length == 2);
+        ServerConnection served = rig.Served.Single();
+
+        await rig.ShmChannel.DisposeAsync();
+        await served.Connection.Closed.Bounded();
+        int kept = served.Connection.IncomingSnapshot().Length;
+        Release();
+
+        await Timeouts.Eventually(() => served.Connection.IncomingSnapshot().Length == 0);
+        Assert.That(kept, Is.EqualTo(1));
     }
 
     [Test]
