@@ -11,7 +11,7 @@ namespace RpcOverShm.Perf.Pair;
 /// The client of one build: carries out each cell, first without the clock, and writes a line for it: its name, the
 /// median time of a call or message, and that of the slowest round.
 /// </summary>
-internal sealed class PairClient(Conformance.ConformanceClient client)
+internal sealed class PairClient(Conformance.ConformanceClient client, Conformance.ConformanceClient oneWay)
 {
     private const int Rounds = 6;
     private const int StreamBytes = 1 << 10;
@@ -32,6 +32,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
         ["awaited-100B"] = (one, time) => Task.Run(() => one.AwaitAsync(100, time)),
         ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time),
         ["stream-1KiB"] = (one, time) => one.StreamAsync(time),
+        ["one-way-1KiB"] = (one, time) => Task.FromResult(one.Send(StreamBytes, time)),
         ["blocking-100KiB"] = (one, time) => Task.FromResult(one.Block(100 << 10, time)),
         ["blocking-1MiB"] = (one, time) => Task.FromResult(one.Block(1 << 20, time)),
     };
@@ -44,7 +45,9 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
     {
         EndWithParent();
         using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
-        var one = new PairClient(new Conformance.ConformanceClient(channel));
+        var one = new PairClient(
+            new Conformance.ConformanceClient(channel),
+            new Conformance.ConformanceClient(channel.CreateOneWayInvoker()));
         foreach (string cell in cells)
         {
             Func<PairClient, TimeSpan, Task<double>> run = s_cells[cell];
@@ -118,6 +121,25 @@ internal sealed class PairClient(Conformance.ConformanceClient client)
             CancellationToken.None,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default));
+    }
+
+    /// <summary>
+    /// Makes one-way calls, and then one that waits for the server. Returns the elapsed microseconds divided by all
+    /// calls.
+    /// </summary>
+    private double Send(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        long begun = Stopwatch.GetTimestamp();
+        long end = begun + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        long count = 1;
+        for (; Stopwatch.GetTimestamp() < end; count++)
+        {
+            oneWay.Echo(request);
+        }
+
+        Check(client.Echo(request), request);
+        return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / count;
     }
 
     private async Task<double> AwaitAsync(int size, TimeSpan time)

@@ -8,11 +8,6 @@ internal static class MigratingFromWcfOneWay
         var failed = new TaskCompletionSource<Status>(TaskCreationOptions.RunContinuationsAsynchronously);
         await using var server = new ShmServer(address);
         server.Services.Add(Greeter.BindService(new FailingGreeter()));
-
-        // snippet: one-way-failed
-        // WCF loses the exception of a one-way operation.
-        server.OneWayCallFailed += (_, failure) => failed.TrySetResult(failure.Status);
-        // end snippet
         await server.StartAsync();
         using ShmChannel channel = ShmChannel.ForAddress(address);
 
@@ -20,6 +15,13 @@ internal static class MigratingFromWcfOneWay
         // WCF: [OperationContract(IsOneWay = true)]. Returns when the server's process has the request.
         var oneWay = new Greeter.GreeterClient(channel.CreateOneWayInvoker());
         oneWay.SayHello(new HelloRequest { Name = "nobody" });
+        // end snippet
+
+        // snippet: one-way-failed
+        // WCF loses the exception of a one-way operation. Here the client hears of the failure.
+        var reporting = new Greeter.GreeterClient(
+            channel.CreateOneWayInvoker((method, status) => failed.TrySetResult(status)));
+        reporting.SayHello(new HelloRequest { Name = "nobody" });
         // end snippet
         Expect.Equal(StatusCode.NotFound, (await failed.Task.WaitAsync(TimeSpan.FromSeconds(30))).StatusCode);
     }

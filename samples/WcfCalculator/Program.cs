@@ -32,9 +32,8 @@ options.Callbacks.Limits.MaxConcurrentCallsPerConnection = 1;
 using var channel = ShmChannel.ForAddress(address, options);
 
 // WCF: the operations have IsOneWay = true.
-var client = new CalculatorDuplex.CalculatorDuplexClient(channel.CreateOneWayInvoker());
+var client = new CalculatorDuplex.CalculatorDuplexClient(channel.CreateOneWayInvoker(ServerProcess.Report));
 // end snippet
-channel.OneWayCallFailed += (_, failure) => ServerProcess.Report(failure);
 
 // snippet: calls
 client.AddTo(new Operand { N = 100 });

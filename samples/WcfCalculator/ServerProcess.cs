@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
@@ -23,8 +24,6 @@ internal static class ServerProcess
 
     public static async Task<int> RunAsync(string address)
     {
-        int failures = 0;
-
         // snippet: host
         // WCF: [ServiceBehavior(InstanceContextMode = PerSession)]. One call at a time and in order are its defaults.
         await using var server = new ShmServer(address);
@@ -37,21 +36,16 @@ internal static class ServerProcess
                 EnableOrderedDispatch = true,
             });
         // end snippet
-        server.OneWayCallFailed += (_, failure) =>
-        {
-            Report(failure);
-            Interlocked.Increment(ref failures);
-        };
         await server.StartAsync();
         Console.WriteLine(ReadyLine);
 
         // The input is a pipe from the client process, so it ends when the client closes it or dies.
         await Console.In.ReadToEndAsync();
         await server.StopAsync(grace: TimeSpan.FromSeconds(1));
-        return failures;
+        return 0;
     }
 
-    /// <summary>Reports the failure of a one-way call, of which its caller does not hear.</summary>
-    public static void Report(ShmOneWayCallFailure failure) =>
-        Console.Error.WriteLine($"{failure.Method} failed: {failure.Status}");
+    /// <summary>Reports the failure of a one-way call, whose caller has gone on.</summary>
+    public static void Report(IMethod method, Status status) =>
+        Console.Error.WriteLine($"{method.FullName} failed: {status}");
 }

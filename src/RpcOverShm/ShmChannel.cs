@@ -1,5 +1,4 @@
 using Grpc.Core;
-using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
@@ -36,7 +35,6 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     private readonly ClientSettings _settings;
     private readonly ShmCallInvoker _direct;
     private readonly CallInvoker _invoker;
-    private readonly OneWayHandlers _oneWayFailed;
 
     private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
         : base(address.Text)
@@ -44,7 +42,6 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         var logger = GuardedLogger.Of<ShmChannel>(options.LoggerFactory);
         options.CheckMessageSizes();
         ServerSettings? callbacks = options.Callbacks.ToServerSettings(options, address.Text, logger);
-        _oneWayFailed = new OneWayHandlers(this, () => OneWayCallFailed, logger);
         ConnectionSettings connection = options.ToConnectionSettings(callbacks?.Limits, logger);
         SchedulingMode scheduling = OptionRanges.Scheduling(options.Scheduling);
         Inspectors? observer = Inspectors.Of(options.MessageInspectors);
@@ -162,52 +159,57 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         GC.KeepAlive(this);
     }
 
-    /// <summary>Occurs when a one-way callback of the server has failed or was refused by this channel.</summary>
-    /// <remarks>
-    /// As <see cref="ShmServer.OneWayCallFailed"/>, for calls of <see cref="ShmSession.CreateOneWayInvoker"/> to the
-    /// services that this channel offers. It has nothing to do with the calls that the channel makes. Keep the channel
-    /// while its handlers are wanted: a client keeps the connections, and not the handlers of later ones.
-    /// </remarks>
-    public event EventHandler<ShmOneWayCallFailure>? OneWayCallFailed;
-
     /// <summary>
     /// Returns an invoker with which the unary calls of a generated client are one-way: a call completes when
-    /// its request was handed to the server's process, and nothing comes back.
+    /// its request was handed to the server's process.
     /// </summary>
+    /// <param name="onFailed">
+    /// Hears of each call that has failed after it completed: of its method and of the status with which the server has
+    /// ended it. Null for nobody.
+    /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     /// <remarks>
     /// <para>
     /// Any unary method can be called in this way, blocking or awaited; the server's method sees an ordinary call. Its
-    /// response, headers, trailers and status are dropped. The caller gets an empty response: what the method's
-    /// marshaller reads from no bytes, or null if it cannot read that. A failure of the method is reported by
-    /// <see cref="ShmServer.OneWayCallFailed"/> only. Calls with a stream throw
+    /// response, headers and trailers are dropped. The caller gets an empty response: what the method's
+    /// marshaller reads from no bytes, or null if it cannot read that. Calls with a stream throw
     /// <see cref="InvalidOperationException"/>. A call cannot be recorded in a batch, and retry policies do not apply.
+    /// </para>
+    /// <para>
+    /// <paramref name="onFailed"/> runs on a thread of the library or of the pool, perhaps for several calls at a time:
+    /// after a method that threw or set another status than OK, a deadline that has passed, a refusal by a limit, the
+    /// end of the server's grace (<see cref="StatusCode.Unavailable"/>), and for each call without an end when the
+    /// connection is lost (<see cref="StatusCode.Unavailable"/>; its method may have run). It does not run for calls
+    /// that have not ended when this side shuts the channel down: they go on. A call counts as in progress until the
+    /// handler has returned, so a slow one holds up further calls; it must not wait for a one-way call of this channel,
+    /// which may wait for the room that the handler keeps. The channel logs its exceptions. The server counts
+    /// failures (<c>rpcovershm.oneway.failed</c> of the meter <c>RpcOverShm</c>, with the status as tag) and logs them.
     /// </para>
     /// <para>
     /// If the server is behind with the one-way calls of a connection, a call waits
     /// until there is room for it: until its deadline, if it has one. Those that wait go in their order. The server
-    /// makes room for requests of 512 KiB in all, counted with 1 KiB more each, and one larger one. Without a
+    /// makes room for requests of 512 KiB in all, counted with 1 KiB more each, and one larger one; and for half as
+    /// many calls as it takes of a connection, if these are fewer. Without a
     /// deadline, a token or a <see cref="ShmChannelOptions.DefaultTimeout"/>, a call waits for as long as the server is
     /// behind.
     /// </para>
     /// <para>
     /// The request of a completed call is in memory that the server reads even if the client exits or is killed. Its
     /// method then runs at most once, and is not cancelled if the client leaves. A call is lost if the server crashes
-    /// or is killed before its method has ended, if the server stops before it has read the call, or if its grace is
-    /// too short; calls that it has read and does not complete are reported there. A deadline is sent with the call and
-    /// holds for its method. A call that fails, also by its deadline or token while it waits, was not
-    /// sent, unless it was cancelled at the moment of being sent.
+    /// or is killed before its method has ended, or if the grace of its stop is too short; nobody makes it again. A
+    /// deadline is sent with the call and holds for its method. A call that throws, also by its deadline or token while
+    /// it waits, was not sent as a whole.
     /// </para>
     /// <para>
     /// Calls of one thread on one connection, one-way and others, start in the order in which they were made; their
     /// methods may overlap. The exceptions of a call that cannot be sent are those of other calls.
     /// </para>
     /// </remarks>
-    public CallInvoker CreateOneWayInvoker()
+    public CallInvoker CreateOneWayInvoker(Action<IMethod, Status>? onFailed = null)
     {
         ThrowIfShutDown();
-        return _direct.OneWay();
+        return _direct.OneWay(onFailed);
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
@@ -254,14 +256,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             return (link, onGoAway) => new Connection(link, scheduling, accept: null, onGoAway);
         }
 
-        var calls = new CallGate(callbacks.Limits.Calls);
-        var budget = new BufferBudget(ServerLimits.BytesOption, callbacks.Limits.Bytes);
+        var shared = new SharedLimits(callbacks.Limits);
         return (link, onGoAway) =>
         {
-            ServerSettings kept = channel.TryGetTarget(out ShmChannel? serving)
-                ? callbacks with { OneWayFailed = serving._oneWayFailed }
-                : callbacks;
-            var connection = new ServerConnection(link, kept, calls, budget, onGoAway);
+            channel.TryGetTarget(out ShmChannel? serving);
+            var connection = new ServerConnection(link, callbacks with { Channel = serving }, shared, onGoAway);
             _ = StopOneWayAtDisposeAsync(connection);
             return connection.Connection;
         };
@@ -273,7 +272,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         await serving.Connection.Closed.ConfigureAwait(false);
         if (serving.Connection.CloseReason?.Kind == CloseKind.Local)
         {
-            serving.OneWay.Stop(StatusMapping.Disposed);
+            serving.EndAllCalls(StatusMapping.Disposed);
         }
     }
 

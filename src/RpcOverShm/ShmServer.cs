@@ -66,10 +66,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             nameof(ShmServerOptions.Limits), options.MaxReceiveMessageSize);
         _observer = Inspectors.Of(options.MessageInspectors);
         _connectionSettings = options.ToConnectionSettings(_address, limits, _logger);
-        _settings = options.ToServerSettings(Address, limits, _logger) with
-        {
-            OneWayFailed = new OneWayHandlers(this, () => OneWayCallFailed, _logger),
-        };
+        _settings = options.ToServerSettings(Address, limits, _logger);
         _codecs = options.ToProviders();
         _interceptors = options.ToInterceptors();
         Services = new ShmServiceCollection(this);
@@ -115,23 +112,6 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// stop of the server waits for handlers, at most for its grace period. The server logs the exception of a handler.
     /// </remarks>
     public event EventHandler<ShmSession>? SessionEnded;
-
-    /// <summary>
-    /// Occurs when a one-way call (<see cref="ShmChannel.CreateOneWayInvoker"/>) has failed or was refused: its method
-    /// threw or set another status than OK, its deadline has passed, a limit was reached, or the server has stopped.
-    /// </summary>
-    /// <remarks>
-    /// <para>
-    /// Runs on the thread pool, for one failure after the other, perhaps before the method of a call has ended if its
-    /// deadline has passed. Each failure is also counted (<c>rpcovershm.oneway.failed</c> of the meter
-    /// <c>RpcOverShm</c>, with the status as tag) and logged. The server logs the exception of a handler.
-    /// </para>
-    /// <para>
-    /// A call counts as in progress until its handlers have returned: a slow handler holds up a client whose calls
-    /// fail, and none of its calls is lost. A stop of the server does not wait for handlers.
-    /// </para>
-    /// </remarks>
-    public event EventHandler<ShmOneWayCallFailure>? OneWayCallFailed;
 
     /// <summary>Whether the server was started, even if it has stopped since.</summary>
     internal bool IsStarted

@@ -153,15 +153,18 @@ public sealed class ShmSession
     /// The codec of all messages, which must be that of the client's channel.
     /// <para>Null means the marshallers that were generated with the service.</para>
     /// </param>
+    /// <param name="onFailed">
+    /// Hears of each call that has failed after it completed; null for nobody. It must not wait for a one-way call to
+    /// the same client.
+    /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
     /// <remarks>
     /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
-    /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. A failure is reported by
-    /// <see cref="ShmChannel.OneWayCallFailed"/> of the client. Methods that still run when the client disposes its
-    /// channel are cancelled.
+    /// does not count for <see cref="ShmCallLimits.MaxCallbackDepth"/>. Methods that still run when the client disposes
+    /// its channel are cancelled.
     /// </remarks>
-    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
+    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null, Action<IMethod, Status>? onFailed = null)
     {
         if (_made is not null)
         {
@@ -169,7 +172,7 @@ public sealed class ShmSession
         }
 
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return Invoker(settings).OneWay();
+        return Invoker(settings).OneWay(onFailed);
     }
 
     private ClientSettings With(ShmCodec codec) => _settings with { Codec = codec.ToProvider() };
@@ -215,7 +218,7 @@ public sealed class ShmSession
     {
         public override CancellationToken ShutdownToken => session.Closed;
 
-        public override ValueTask<Connection> GetAsync(bool isWaitForReady)
+        public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
         {
             Connection connection = session.Connection;
             return connection.IsPeerServing && connection.IsOpenForCalls
@@ -249,7 +252,7 @@ public sealed class ShmSession
 
         public override CancellationToken ShutdownToken => default;
 
-        public override ValueTask<Connection> GetAsync(bool isWaitForReady) =>
+        public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false) =>
             ValueTask.FromException<Connection>(new RpcException(StatusMapping.NoCallbacks));
 
         public override void ThrowIfShutDown()

@@ -80,6 +80,9 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         return null;
     }
 
+    /// <summary>Counts bytes, beyond the limit if need be: they are kept already.</summary>
+    public void TakeAnyway(long bytes) => Count(bytes);
+
     /// <summary>Stops counting bytes.</summary>
     public void Give(long bytes) => Count(-bytes);
 

@@ -5,12 +5,14 @@ namespace RpcOverShm.Clients;
 
 /// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
 internal abstract class AnsweredMethod<TResponse>(
-    ClientSettings settings, string name, Marshaller<TResponse> responses, CallTimeout? timeout = null)
+    ClientSettings settings, IMethod method, Marshaller<TResponse> responses, CallTimeout? timeout = null)
     where TResponse : class
 {
     public ClientSettings Settings => settings;
 
-    public string Name => name;
+    public IMethod Method => method;
+
+    public string Name { get; } = method.FullName;
 
     public Marshaller<TResponse> ResponseMarshaller => responses;
 
@@ -19,11 +21,11 @@ internal abstract class AnsweredMethod<TResponse>(
 
     /// <summary>Returns the inspection of a call with these options; null if nobody sees its messages.</summary>
     public CallInspection? Inspect(in CallOptions options) =>
-        settings.Observer is { } observer ? new CallInspection(observer, name, options.Headers) : null;
+        settings.Observer is { } observer ? new CallInspection(observer, Name, options.Headers) : null;
 
     /// <summary>Makes a call, observed if somebody listens; see <see cref="CallObservation.OfClient"/>.</summary>
     public TCall Observe<TCall>(in CallOptions options, Func<CallOptions, CallObservation?, TCall> start) =>
-        CallObservation.OfClient(name, settings.Authority, options, start);
+        CallObservation.OfClient(Name, settings.Authority, options, start);
 
     /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);

@@ -18,14 +18,14 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// The attempts of a call: a connection may close between being found and being used, and an unsent call may try
     /// another one.
     /// </summary>
-    public const int MaxAttempts = 3;
+    private const int MaxAttempts = 3;
 
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
     /// <summary>
     /// The pause between attempts at a server that keeps closing connections it has just accepted.
     /// </summary>
-    public static readonly TimeSpan PauseAfterClose = TimeSpan.FromMilliseconds(20);
+    private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
     public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
@@ -38,7 +38,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
@@ -50,7 +50,10 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+
+            // The call waits there already: before the next one of this thread.
+            StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
             _ => None,
         };
     }
@@ -77,8 +80,8 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             }
 
             bool isWhole = head.Length + request.Length <= connection.InlineBytes;
-            StartResult outcome = isWhole
-                ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
+            StartResult outcome = call.IsOneWay ? SendOneWay(connection, call, target, request)
+                : isWhole ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
                 : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
             if (outcome != StartResult.Closed || IsLast(attempt, target))
             {
@@ -88,7 +91,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
             if (attempt >= MaxAttempts && !call.IsDone)
             {
-                call.Waiter!.WaitLong(PauseAfterClose);
+                call.Waiter!.WaitLong(s_pauseAfterClose);
             }
         }
     }
@@ -99,7 +102,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
-        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
@@ -118,7 +121,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Awaits the connection for a call. Returns null if there is none; the call has then ended.</summary>
-    public async Task<Connection?> AwaitConnectionAsync(
+    private async Task<Connection?> AwaitConnectionAsync(
         Task<Connection> connecting, ClientCall call, bool isWaitForReady)
     {
         try
@@ -142,7 +145,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Ends a call that could not be started, unless it has ended; the reason becomes its status.</summary>
-    public static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
+    private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
     {
         if (outcome == StartResult.TooManyCalls)
         {
@@ -156,10 +159,11 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Returns the connection for a call.</summary>
-    public ValueTask<Connection> GetAsync(bool isWaitForReady) => connections.GetAsync(isWaitForReady);
+    private ValueTask<Connection> GetAsync(ClientCall call, bool isWaitForReady) =>
+        connections.GetAsync(isWaitForReady, call.IsOneWay);
 
     /// <summary>Whether a call that found its connection closed so often ends.</summary>
-    public static bool IsLast(int attempt, in RequestHeadInputs target) =>
+    private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
     /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
@@ -178,6 +182,13 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
                 }
 
                 StartResult outcome = StartOn(connection, call, target, request);
+                while (outcome == StartResult.NoRoom)
+                {
+                    // The end of the call ends the wait, too.
+                    await connection.WhenRoomAsync(call).ConfigureAwait(false);
+                    outcome = StartOn(connection, call, target, request);
+                }
+
                 if (outcome != StartResult.Closed || IsLast(attempt, target))
                 {
                     FinishUnlessStarted(outcome, connection, call);
@@ -186,10 +197,10 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
                 if (attempt >= MaxAttempts)
                 {
-                    await Task.WhenAny(Task.Delay(PauseAfterClose, call.Ended)).ConfigureAwait(false);
+                    await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
                 }
 
-                connecting = GetAsync(target.IsWaitForReady).AsTask();
+                connecting = GetAsync(call, target.IsWaitForReady).AsTask();
             }
         }
         catch (Exception exception)
@@ -214,6 +225,11 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         }
 
         bool isWhole = request is not null && head.Length + request.Length <= connection.InlineBytes;
+        if (call.IsOneWay)
+        {
+            return StartOneWayOn(connection, call, head, request!, isWhole);
+        }
+
         call.MarkStarting(isWhole);
         StartResult outcome = isWhole
             ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan, isDeferred)
@@ -231,10 +247,48 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         return outcome;
     }
 
-    /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
-    public Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
+    private static StartResult StartOneWayOn(
+        Connection connection, ClientCall call, PooledBufferWriter head, PooledBufferWriter request, bool isWhole)
     {
-        ValueTask<Connection> connecting = GetAsync(isWaitForReady);
+        call.Sending.OneWayCost = OneWayCalls.BytesPerCall + request.Length;
+        StartResult outcome = isWhole
+            ? connection.StartOneWay(call, Whole | FrameFlags.OneWay, head.WrittenSpan, request.WrittenSpan)
+            : connection.StartOneWay(call, FrameFlags.OneWay, head.WrittenSpan, default);
+        if (outcome == StartResult.Started && !isWhole)
+        {
+            connection.SendRequest(call, request);
+        }
+
+        if (outcome == StartResult.Started && call.IsAllSent)
+        {
+            call.EndAsSent();
+        }
+
+        return outcome;
+    }
+
+    /// <summary>Sends a blocking one-way call, and returns when it is done: when it is sent.</summary>
+    private StartResult SendOneWay(
+        Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
+    {
+        StartResult outcome;
+        while ((outcome = StartOn(connection, call, target, request)) == StartResult.NoRoom)
+        {
+            Wait(connection.WhenRoomAsync(call), call);
+        }
+
+        while (outcome == StartResult.Started && !call.IsDone)
+        {
+            Sleep(call);
+        }
+
+        return outcome;
+    }
+
+    /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
+    private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
+    {
+        ValueTask<Connection> connecting = GetAsync(call, isWaitForReady);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;
@@ -246,19 +300,10 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Blocks until a task has completed or the call is done, which it is at its deadline.</summary>
-    public static void Wait(Task waiting, ClientCall call)
+    private static void Wait(Task waiting, ClientCall call)
     {
         waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
         while (!waiting.IsCompleted && !call.IsDone)
-        {
-            Sleep(call);
-        }
-    }
-
-    /// <summary>Blocks until a call is done, which it is at its deadline, while another thread reads.</summary>
-    public static void WaitUntilDone(ClientCall call)
-    {
-        while (!call.IsDone)
         {
             Sleep(call);
         }

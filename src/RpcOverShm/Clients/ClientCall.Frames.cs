@@ -108,7 +108,11 @@ internal abstract partial class ClientCall
         // An earlier end of the server stands. Without one, a stream can still be read up to the break.
         if (_serverOutcome is null)
         {
-            EndByServer(CallOutcome.Local(StatusMapping.FromClose(reason)), default, hasMessage: false);
+            EndByServer(
+                CallOutcome.Local(StatusMapping.FromClose(reason)),
+                default,
+                hasMessage: false,
+                isLeft: reason.Kind == CloseKind.Local);
             FailHeadersIfFinished();
             Waiter?.Signal();
         }
@@ -187,8 +191,14 @@ internal abstract partial class ClientCall
         }
     }
 
-    private void EndByServer(CallOutcome end, ReadOnlySpan<byte> message, bool hasMessage)
+    private void EndByServer(CallOutcome end, ReadOnlySpan<byte> message, bool hasMessage, bool isLeft = false)
     {
+        if (IsOneWay)
+        {
+            EndOneWay(end, isLeft);
+            return;
+        }
+
         // Once _serverOutcome is set, a refused writer reports this end. Settling the outcome before that keeps a
         // token, deadline or Dispose from replacing it in between.
         bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);

@@ -14,7 +14,7 @@ internal abstract partial class ClientCall
     // A server announces that it leaves before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the call's inputs
+    private object? _snapshot; // the call's inputs; of a one-way call, which is not retried, who hears of its failure
     private RequestOwnership _ownership;
     private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
@@ -69,11 +69,17 @@ internal abstract partial class ClientCall
     protected abstract void Start(object snapshot);
 
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
-    protected void ForgetSnapshot() => _snapshot = null;
+    protected void ForgetSnapshot()
+    {
+        if (!IsOneWay)
+        {
+            _snapshot = null;
+        }
+    }
 
     private bool TryMarkRefused()
     {
-        bool isRetryable = Waiter is not null || _snapshot is not null;
+        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshot is not null);
         if (!isRetryable || IsFinished || HasHeaders || _transparentRetries == MaxTransparentRetries)
         {
             return false;

@@ -91,7 +91,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
     /// operation.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead;
+    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the answer has begun, even with an End alone.</summary>
     protected bool HasHeaders => _headers.HasCome;
@@ -204,6 +204,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// <summary>Ends the call with an outcome, unless it has ended, and notifies its waiters.</summary>
     public bool Finish(CallOutcome end, bool isCancel)
     {
+        SettleIfSent();
         if (IsFinished || !TrySettle(end, isCancel))
         {
             return false;
@@ -236,7 +237,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// </summary>
     protected Status DeadlineStatus()
     {
-        if (Connection is not { } connection)
+        if (Connection is not { } connection || IsBetweenConnections)
         {
             return StatusMapping.ClientDeadlineAfter(FailureToConnect());
         }
@@ -254,7 +255,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
 
     // Of a call that waits for a connection; the server is at fault for any other.
     private Exception? FailureToConnect() =>
-        Connection is null ? Settings.Connections?.LastFailure?.Publish() : null;
+        Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.Publish() : null;
 
     /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
     public void MarkStartedAhead() => _isStartedAhead = true;
@@ -325,7 +326,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
     protected void Release(bool isCancel)
     {
-        Volatile.Read(ref _cancellation)?.Release();
+        ReleaseGuards();
         PartialHead?.Drop(); // The server may never send the rest.
         if (isCancel || !IsAllSent)
         {
@@ -344,14 +345,15 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// <summary>Wakes the blocking caller, or has the thread pool complete the tasks that users await.</summary>
     protected void NotifyWaiters()
     {
-        if (Waiter is null)
+        // Read once: the thread of a one-way call that was sent clears it.
+        if (Waiter is not { } waiter)
         {
             QueueUserCode(PendingUserCode.Complete);
         }
         else if (!IsDone)
         {
             SetDone();
-            Waiter.Signal();
+            waiter.Signal();
             Connection?.WakeReaders();
         }
     }

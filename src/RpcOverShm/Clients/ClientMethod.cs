@@ -22,7 +22,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     public ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
             settings,
-            method.FullName,
+            method,
             MarshallerProvider.Choose(settings.Codec, method.ResponseMarshaller),
             settings.Timeouts?.Find(method))
     {
@@ -59,8 +59,12 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
     {
         Task<Connection?> started = CallStarter.None;
-        call.KeepSnapshot(RetrySnapshot.Of(request, target));
-        RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
+        if (!call.IsOneWay)
+        {
+            call.KeepSnapshot(RetrySnapshot.Of(request, target));
+        }
+
+        RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
         if (TrySerialize(call, target, request, parts) is { } context)
         {
             using (context)
@@ -106,11 +110,16 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             return response;
         });
 
-    /// <summary>Makes a blocking call.</summary>
-    public TResponse Run(string? host, in CallOptions options, TRequest request, CallInspection? inspection)
+    /// <summary>Makes a blocking call: a given one-way call, or one that waits for its response.</summary>
+    public TResponse Run(
+        string? host,
+        in CallOptions options,
+        TRequest request,
+        CallInspection? inspection,
+        SingleResponseCall<TResponse>? oneWay = null)
     {
         var target = RequestHeadInputs.Of(FullName, host, options);
-        var call = SingleResponseCall<TResponse>.ForThisThread(this);
+        SingleResponseCall<TResponse> call = oneWay ?? SingleResponseCall<TResponse>.ForThisThread(this);
         if (inspection is not null)
         {
             call.Inspection = inspection;
@@ -137,7 +146,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     {
         do
         {
-            RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
+            RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
             if (TrySerialize(call, target, request, parts) is { } context)
             {
                 using (context)
@@ -171,7 +180,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
-    public FrameSerializationContext? TrySerialize(
+    private FrameSerializationContext? TrySerialize(
         ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
     {
         try

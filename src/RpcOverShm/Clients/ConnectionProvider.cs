@@ -17,13 +17,14 @@ internal abstract class ConnectionProvider
     /// Whether to wait for a connection through failures. If false, the task fails with the failure of the attempt that
     /// this call has waited for or, during a pause, of the last attempt.
     /// </param>
+    /// <param name="isOneWay">Whether the call is one-way, so that it belongs to no chain of callbacks.</param>
     /// <returns>
     /// A task. This method itself never throws, so that a call which began before a shutdown fails in the same way at
     /// every stage. The task fails with a <see cref="ConnectException"/> if no connection could be made, with an
     /// <see cref="ObjectDisposedException"/> if the channel was shut down, and with an
     /// <see cref="Grpc.Core.RpcException"/> if its status is that of the call.
     /// </returns>
-    public abstract ValueTask<Connection> GetAsync(bool isWaitForReady);
+    public abstract ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false);
 
     /// <summary>
     /// Awaits the connection that <see cref="GetAsync"/> has promised to a call that waits for ready. Meanwhile the log

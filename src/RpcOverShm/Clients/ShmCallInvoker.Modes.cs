@@ -15,6 +15,7 @@ internal sealed partial class ShmCallInvoker
 {
     private CallBatch? _batch; // null unless this invoker records
     private CallMode _mode;
+    private Action<IMethod, Status>? _onFailed; // of one-way calls that were sent
 
     private enum CallMode : byte
     {
@@ -48,11 +49,15 @@ internal sealed partial class ShmCallInvoker
         return made;
     }
 
-    /// <summary>Returns an invoker with the same methods whose unary calls are one-way.</summary>
-    public ShmCallInvoker OneWay()
+    /// <summary>
+    /// Returns an invoker with the same methods whose unary calls are one-way. The handler hears of those that fail
+    /// after they were sent.
+    /// </summary>
+    public ShmCallInvoker OneWay(Action<IMethod, Status>? onFailed)
     {
         var made = (ShmCallInvoker)MemberwiseClone();
         made._mode = CallMode.OneWay;
+        made._onFailed = onFailed;
         return made;
     }
 
@@ -103,8 +108,8 @@ internal sealed partial class ShmCallInvoker
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         if (_mode == CallMode.OneWay)
         {
-            var oneWay = new OneWayCall<TResponse>(bound, waiter: null);
-            StartOneWay(oneWay, bound, host, options, request);
+            SingleResponseCall<TResponse> oneWay = OneWayCall(bound, waiter: null);
+            _ = Start(oneWay, bound, host, WithContext(options), request, isObservable: false);
             return CallPresentation.Unary(oneWay, oneWay.ResponseAsync);
         }
 
@@ -135,47 +140,13 @@ internal sealed partial class ShmCallInvoker
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var target = RequestHeadInputs.Of(bound.FullName, host, WithContext(options));
-        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread)
-        {
-            Inspection = bound.Inspect(options),
-        };
-        if (call.TryArm(options, bound.Timeout))
-        {
-            try
-            {
-                _oneWay.Run(call, bound, target, request);
-            }
-            catch
-            {
-                call.GiveUpBlocking();
-                throw;
-            }
-        }
-
-        return call.TakeResponse();
+        SingleResponseCall<TResponse> call = OneWayCall(bound, AutoResetLatch.OfThisThread);
+        return bound.Run(host, WithContext(options), request, bound.Inspect(options), call);
     }
 
-    /// <summary>Starts an awaited one-way call; if the channel was shut down, the call fails.</summary>
-    private void StartOneWay<TRequest, TResponse>(
-        OneWayCall call,
-        ClientMethod<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        TRequest request)
-        where TRequest : class
-        where TResponse : class
-    {
-        call.Inspection = method.Inspect(options);
-        bool needsCredentials = _starter.NeedsCredentials(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, WithContext(options));
-        if (call.TryArm(options, method.Timeout, needsCredentials))
-        {
-            _ = needsCredentials
-                ? StartWithCredentials(call, method, target, options.Credentials, request)
-                : _oneWay.Start(call, method, target, request);
-        }
-    }
+    private SingleResponseCall<TResponse> OneWayCall<TResponse>(
+        AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
+        where TResponse : class => new(method, waiter) { IsOneWay = true, OnFailed = _onFailed };
 
     private static CallOptions WithContext(in CallOptions options) =>
         Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;

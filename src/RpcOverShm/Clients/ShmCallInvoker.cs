@@ -15,7 +15,6 @@ internal sealed partial class ShmCallInvoker : CallInvoker
     private readonly ConnectionProvider _connections;
     private readonly ClientSettings _settings;
     private readonly CallStarter _starter;
-    private readonly OneWayStarter _oneWay;
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
     private object? _lastMethod;
 
@@ -24,7 +23,6 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         _connections = connections;
         _settings = settings;
         _starter = new CallStarter(connections, settings);
-        _oneWay = new OneWayStarter(_starter, settings);
     }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
@@ -239,9 +237,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             call,
             target,
             own,
-            withMetadata => call is OneWayCall oneWay
-                ? _oneWay.Start(oneWay, method, withMetadata, request)
-                : method.Start(call, withMetadata, request));
+            withMetadata => method.Start(call, withMetadata, request));
 
     private Task<Connection?> StartStreamWithCredentials(
         ClientCall call, RequestHeadInputs target, CallCredentials? own) => _starter.StartWithCredentialsAsync(

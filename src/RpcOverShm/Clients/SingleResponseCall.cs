@@ -11,7 +11,7 @@ namespace RpcOverShm.Clients;
 /// <summary>
 /// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. The response is
 /// read by the thread that runs the call's pending user code, or by the blocked thread. A thread reuses one object for
-/// its blocking calls.
+/// its blocking calls. That of a one-way call is empty, and there when the request is sent.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -94,6 +94,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <exception cref="RpcException">The call has failed.</exception>
     public TResponse TakeResponse()
     {
+        if (IsOneWay)
+        {
+            return TakeEmptyResponse();
+        }
+
         TakeServerOutcome();
         CallOutcome outcome = Outcome;
         if (!outcome.IsOk)
@@ -154,6 +159,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     protected override void Execute(PendingUserCode work)
     {
+        if (IsOneWay)
+        {
+            ExecuteOneWay();
+            return;
+        }
+
         TakeServerOutcome();
         if (!IsFinished || !TryComplete())
         {
@@ -161,18 +172,50 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         EndObservation();
+        Complete(_result);
+    }
+
+    private TResponse TakeEmptyResponse()
+    {
+        SettleIfSent();
+        _ = TryComplete(); // Nobody awaits it.
+        ReleaseGuards();
+        ForgetWaiter();
+        return Outcome.IsOk ? _method.CreateEmptyResponse()! : throw ToException(Outcome);
+    }
+
+    private void ExecuteOneWay()
+    {
+        SettleIfSent();
+        CompleteOneWay();
+        if (TryTakeReceipt())
+        {
+            ReportFailure(_method.Method);
+        }
+    }
+
+    protected override void CompleteOneWay()
+    {
+        if (IsFinished && TryComplete())
+        {
+            ReleaseGuards();
+            Complete(Outcome.IsOk ? _method.CreateEmptyResponse() : null);
+        }
+    }
+
+    private void Complete(TResponse? response)
+    {
         CallOutcome outcome = Outcome;
         if (outcome.IsOk)
         {
-            _response.SetResult(_result!);
+            _response.SetResult(response!);
+            return;
         }
-        else
-        {
-            _response.SetException(ToException(outcome));
 
-            // Marks the exception as observed: the user may check the call's status only.
-            _ = _response.Task.Exception;
-        }
+        _response.SetException(ToException(outcome));
+
+        // Marks the exception as observed: the user may check the call's status only.
+        _ = _response.Task.Exception;
     }
 
     // A success waits until its response is read. A private call's end is settled by its own thread: no other can.

@@ -74,9 +74,9 @@ internal sealed partial class Subchannel(
 
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
-    public override ValueTask<Connection> GetAsync(bool isWaitForReady)
+    public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
     {
-        if (OfRunningCallback() is { } own)
+        if (!isOneWay && OfRunningCallback() is { } own)
         {
             return new ValueTask<Connection>(own);
         }

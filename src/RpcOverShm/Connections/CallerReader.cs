@@ -17,6 +17,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MostRecordsPerCheck = 64;
 
+    // Of one-way calls, as many as have room by default.
+    private const int MostEndsAtOnce = 512;
+
     // Looks at the ring after which a caller whose looks always find something asks the clock how long it has waited.
     private const int LooksPerClock = 64;
 
@@ -97,6 +100,39 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
         call.Waiter!.Queue.RunOne(_onCallbackFailed);
         Enter(ref lease);
+    }
+
+    /// <summary>
+    /// Reads what lies in the ring, a bounded number of records, if nobody else does: the ends of one-way calls, for
+    /// which nobody was woken. The caller then checks for room, and ensures that there is a reader.
+    /// </summary>
+    public void ReadEnds()
+    {
+        if (!_ring.HasData || _link.IsClosed || !_role.TryTake())
+        {
+            return;
+        }
+
+        _ring.Disarm();
+        for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
+        {
+            if (!coordinator.TryReceive(out ConnectionCall? call))
+            {
+                break;
+            }
+
+            if (call is not null)
+            {
+                Notify(call);
+            }
+        }
+
+        _role.Release();
+        coordinator.SignalCallersIfFree();
+        if (_link.IsClosed)
+        {
+            coordinator.Source.Request();
+        }
     }
 
     /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>

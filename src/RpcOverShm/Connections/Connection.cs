@@ -25,14 +25,15 @@ internal sealed class Connection : ICountedConnection
     private long _changesAtLastLook = -1;
 
     /// <summary>
-    /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any. The
+    /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any; it is
+    /// told whether a call is one-way. The
     /// holder of the reader role runs <paramref name="onGoAway"/>, so it must not block. A client has no
     /// <paramref name="bounds"/>.
     /// </summary>
     public Connection(
         PeerLink link,
         SchedulingMode mode,
-        Func<OneWayCharge?, ConnectionCall>? accept,
+        Func<bool, ConnectionCall>? accept,
         Action<Connection>? onGoAway,
         IncomingBounds? bounds = null)
     {
@@ -67,8 +68,11 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Whether calls may start: the connection is open and the peer is neither leaving nor gone.</summary>
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
-    /// <summary>The number of outgoing calls that the peer has not ended.</summary>
+    /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
     public int OutgoingCount => _sender.Outgoing.Living.Count;
+
+    /// <summary>The number of outgoing one-way calls whose end was not read.</summary>
+    public int OneWayCount => _sender.Outgoing.OneWay.Count;
 
     /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
@@ -209,29 +213,41 @@ internal sealed class Connection : ICountedConnection
     }
 
     /// <summary>
-    /// Sends a one-way call; see <see cref="OneWaySender.Start"/>. No caller reads for it: while it waits for credit or
-    /// space, the event loop does.
+    /// Starts a one-way call, as far as its first frame. On <see cref="StartResult.NoRoom"/> it waits for room, in the
+    /// order of such calls: the caller tries again when <see cref="WhenRoomAsync"/> completes.
     /// </summary>
     public StartResult StartOneWay(
-        ConnectionCall call,
-        ReadOnlySpan<byte> head,
-        ReadOnlySpan<byte> message,
-        PooledBufferWriter? large,
-        ref OneWayTurn? turn)
+        ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
-        StartResult result = _sender.OneWay.Start(call, head, message, large, ref turn);
-        if (result == StartResult.NoCredit || (result == StartResult.Started && !call.IsAllSent))
+        _coordinator.LetEndsLie();
+        StartResult result = _sender.Start(call, flags, head, message);
+        if (result == StartResult.NoRoom)
         {
-            // StoreLoad: the turn or the call is counted before the reader role is checked.
-            Interlocked.MemoryBarrier();
-            _coordinator.FindReader();
+            // Ends for which nobody was woken may lie in the ring.
+            _callers.ReadEnds();
+            result = _sender.Start(call, flags, head, message);
         }
 
+        // StoreLoad: the call is counted, or waits, before the reader role is checked. Both were a full fence.
+        _coordinator.FindReader();
         return result;
     }
 
-    /// <summary>Ends the turn of a one-way call that has ended while it waited for credit.</summary>
-    public void LeaveOneWay(OneWayTurn turn) => _sender.OneWay.Leave(turn);
+    /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
+    public Task WhenRoomAsync(ConnectionCall call) => _sender.WhenRoomAsync(call);
+
+    /// <summary>Gives the room of a one-way call back, whose end was handled. Any thread may call this.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="isReader">Whether this thread holds the reader role: more ends may follow at once.</param>
+    public void ReturnRoom(ConnectionCall call, bool isReader)
+    {
+        // StoreLoad: the room is free before this thread looks for a call that waits. The return is a full fence.
+        _sender.OneWay.Return(call);
+        if (_sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: isReader);
+        }
+    }
 
     /// <summary>
     /// Returns the open outgoing call for which the peer makes an incoming one; null if the name is that of no such
@@ -251,9 +267,10 @@ internal sealed class Connection : ICountedConnection
     public bool IsQuietSinceLastLook()
     {
         // Counted first: a call that begins and ends after this is found by the next look.
-        long changes = _sender.Outgoing.Living.Changes + _sender.Incoming.Living.Changes + _sender.OneWay.Sent;
-        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && IncomingCount == 0
-            && !_sender.OneWay.HasTurns;
+        OutgoingCalls outgoing = _sender.Outgoing;
+        long changes = outgoing.Living.Changes + outgoing.OneWay.Changes + _sender.Incoming.Living.Changes;
+        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && OneWayCount == 0
+            && IncomingCount == 0 && !_sender.OneWay.HasTurns;
         _changesAtLastLook = changes;
         return isQuiet;
     }
@@ -296,6 +313,9 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Drops the queued frames of a call and sends nothing more for it.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
 
+    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
+    public void Forget(ConnectionCall call) => _sender.Forget(call);
+
     /// <summary>Releases a refused call for its transparent retry; see <see cref="FrameSender.TryLetGo"/>.</summary>
     public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
 
@@ -313,12 +333,13 @@ internal sealed class Connection : ICountedConnection
             // The owner leaves the connection before other threads see that it is not open for calls.
             _onGoAway?.Invoke(this);
             _link.IsPeerLeaving = true;
-            _sender.OneWay.WakeAll();
+            _sender.WakeAllOneWay();
         }
     }
 
     /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
-    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(_sender.Outgoing.Living.WhenEmptyAsync(), Closed);
+    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
+        Task.WhenAll(_sender.Outgoing.Living.WhenEmptyAsync(), _sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
 
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
     public Task WhenIncomingCallsEndAsync() => Task.WhenAny(_sender.Incoming.Living.WhenEmptyAsync(), Closed);

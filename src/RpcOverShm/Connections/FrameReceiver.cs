@@ -21,7 +21,7 @@ internal sealed class FrameReceiver
     private readonly FrameSender _sender;
     private readonly OutgoingCalls _outgoing;
     private readonly IncomingCalls _incoming;
-    private readonly Func<OneWayCharge?, ConnectionCall>? _accept; // null if the peer may not start calls
+    private readonly Func<bool, ConnectionCall>? _accept; // null if the peer may not start calls
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
     private readonly IncomingBounds? _bounds; // null for a client
@@ -31,7 +31,7 @@ internal sealed class FrameReceiver
     public FrameReceiver(
         PeerLink link,
         FrameSender sender,
-        Func<OneWayCharge?, ConnectionCall>? accept,
+        Func<bool, ConnectionCall>? accept,
         Action onGoAway,
         IncomingBounds? bounds = null)
     {
@@ -86,17 +86,12 @@ internal sealed class FrameReceiver
             return null;
         }
 
-        if ((frame.Flags & FrameFlags.OneWay) != 0)
-        {
-            return ReceiveOneWay(frame, payload);
-        }
-
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
-            ? FindStarted(frame.Call)
-            : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _incoming.Find(frame.Call);
-        if (call is { IsOneWay: true })
+            ? FindStarted(frame)
+            : frame.Kind == FrameKind.CallStart ? Accept(frame, payload.Length) : FindAccepted(frame, payload.Length);
+        if (call is { IsOneWay: true } && frame.Call.IsFromAcceptor != _link.IsAcceptor)
         {
-            ReceiveRest(call, frame, payload);
+            ReceiveOneWay(call, frame, payload);
         }
         else if (call is not null)
         {
@@ -106,14 +101,36 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    private ConnectionCall FindStarted(CallId id)
+    private ConnectionCall FindStarted(in FrameHeader frame)
     {
-        ConnectionCall call = _outgoing.Find(id);
+        ConnectionCall call = _outgoing.Find(frame.Call);
 
         // A peer that guesses an id must not free a slot that the sender still holds.
-        return call.Sending.Phase != CallSendPhase.New && !call.IsOneWay
-            ? call
-            : throw new ProtocolException($"A frame for call {id}, which was not sent yet or is one-way.");
+        if (call.Sending.Phase == CallSendPhase.New)
+        {
+            throw new ProtocolException($"A frame for call {frame.Call}, which was not sent yet.");
+        }
+
+        if (call.IsOneWay
+            && (frame.Kind is not (FrameKind.End or FrameKind.HeadChunk) || (frame.Flags & FrameFlags.HasMessage) != 0))
+        {
+            throw new ProtocolException(
+                $"A {frame.Kind} of one-way call {frame.Call}, which is answered by an End without a message.");
+        }
+
+        return call;
+    }
+
+    private ConnectionCall? FindAccepted(in FrameHeader frame, int payloadBytes)
+    {
+        ConnectionCall? call = _incoming.Find(frame.Call);
+        if (call is { IsOneWay: true })
+        {
+            CheckRest(call, frame);
+            _sender.CountOneWay(call, payloadBytes);
+        }
+
+        return call;
     }
 
     private void DispatchToConnection(in FrameHeader frame)
@@ -123,77 +140,63 @@ internal sealed class FrameReceiver
             case FrameKind.GoAway:
                 _onGoAway();
                 break;
-            case FrameKind.Credit:
-                _sender.OneWay.AddCredit(frame.Argument);
-                break;
             default:
                 throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
         }
     }
 
-    private ConnectionCall Accept(CallId id)
-    {
-        ConnectionCall call = Accept(charge: null);
-        call.Sending.Window = _link.PeerLimits.CallWindow;
-        _incoming.Add(id, call);
-        return call;
-    }
-
-    private ConnectionCall Accept(OneWayCharge? charge)
+    private ConnectionCall Accept(in FrameHeader frame, int payloadBytes)
     {
         if (_accept is null)
         {
             throw new ProtocolException("The peer started a call where none are served.");
         }
 
-        // Nothing is sent for a one-way call.
-        ConnectionCall call = _accept(charge);
-        call.Sending.Phase = charge is null ? CallSendPhase.Open : CallSendPhase.Finished;
-        return call;
-    }
-
-    /// <summary>
-    /// Receives the start of a one-way call. A whole one is no open call: the peer may reuse its id at once.
-    /// </summary>
-    private ConnectionCall ReceiveOneWay(in FrameHeader frame, ReadOnlySpan<byte> payload)
-    {
-        OneWayWindow window = _sender.OneWay.Window;
-        window.CheckStart();
-        var charge = new OneWayCharge(window);
-        ConnectionCall call = Accept(charge);
-        charge.Take(OneWayCredit.BytesPerCall + payload.Length);
-        if ((frame.Flags & FrameFlags.HalfClose) == 0)
+        bool isOneWay = (frame.Flags & FrameFlags.OneWay) != 0;
+        ConnectionCall call = _accept(isOneWay);
+        call.Sending.Phase = CallSendPhase.Open;
+        if (isOneWay)
         {
+            _incoming.AddOneWay(frame.Call, call, payloadBytes);
+        }
+        else
+        {
+            call.Sending.Window = _link.PeerLimits.CallWindow;
             _incoming.Add(frame.Call, call);
-            DispatchToCall(call, frame, payload);
-            return call;
         }
 
-        _incoming.Pass(frame.Call);
-        _incoming.Shut(frame.Call);
-        call.Id = frame.Call;
-        DispatchToCall(call, frame, payload);
-        charge.End();
         return call;
     }
 
-    /// <summary>Receives a later frame of a one-way call, of which the last makes its id free.</summary>
-    private void ReceiveRest(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
+    /// <summary>Receives a frame of a one-way call of the peer, of which no frame may follow the last.</summary>
+    private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
+        call.IsAllSent = isWhole; // before the method begins, which may report its failure
+        try
+        {
+            DispatchToCall(call, frame, payload);
+        }
+        catch
+        {
+            call.IsAllSent = false; // The last frame is a violation, so the call ends with the connection.
+            throw;
+        }
+
+        if (isWhole || frame.Kind == FrameKind.Cancel)
+        {
+            _incoming.Shut(call.Id);
+        }
+    }
+
+    /// <summary>Checks the kind of a later frame of a one-way call.</summary>
+    private static void CheckRest(ConnectionCall call, in FrameHeader frame)
     {
         bool isSecond = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
         if (isSecond || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {
             throw new ProtocolException(
                 $"A {frame.Kind} of one-way call {call.Id}, which has one message, Single and half-closed.");
-        }
-
-        call.OneWay!.Take(payload.Length);
-        DispatchToCall(call, frame, payload);
-        if ((frame.Flags & FrameFlags.HalfClose) != 0 || frame.Kind == FrameKind.Cancel)
-        {
-            _sender.OneWay.Forget(call);
-            _incoming.Shut(frame.Call);
-            call.OneWay.End();
         }
     }
 
@@ -298,14 +301,22 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>Stops the timer of heads, after the connection's calls have ended.</summary>
-    public void Close() => _headTimer?.Dispose();
+    /// <summary>Stops the timer of heads, and drops the last head, after the connection's calls have ended.</summary>
+    public void Close()
+    {
+        _headTimer?.Dispose();
+        _head = []; // The methods of one-way calls may keep the connection for long.
+    }
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
         call.MarkEndedByPeer();
         _outgoing.Remove(call);
+        if (!call.IsOneWay && _sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: true); // It may wait for a slot.
+        }
     }
 
     // A head is copied before parsing, because the peer could change it meanwhile. Calls copy their messages.

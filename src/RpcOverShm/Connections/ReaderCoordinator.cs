@@ -82,13 +82,27 @@ internal sealed class ReaderCoordinator
 
     /// <summary>
     /// Whether frames may come that somebody must see soon. The side that accepted the link, or that serves calls, must
-    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls, and no one-way
-    /// ones that wait for credit.
+    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls but one-way
+    /// ones, and none of those waits for room.
     /// </summary>
     public bool IsExpecting => Link.IsAcceptor
         || _receiver.IsServing
         || _sender.Outgoing.Living.Count > 0
         || _sender.OneWay.HasTurns;
+
+    /// <summary>
+    /// Lets the ends of one-way calls lie in the ring, unless frames are expected: so they cost no wake-up. They are
+    /// read when somebody reads anyway, or after a moment by the watchdog. Called before such a call starts.
+    /// </summary>
+    public void LetEndsLie()
+    {
+        if (!IsExpecting && Ring.ArmedFor != Doorbell.None && Role.TryTake())
+        {
+            Ring.Disarm();
+            Role.Release();
+            SignalCallersIfFree();
+        }
+    }
 
     public void CountBlocked() => Interlocked.Increment(ref _blocked);
 
@@ -197,6 +211,14 @@ internal sealed class ReaderCoordinator
 
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
+
+        // Arming was a full fence (StoreLoad): a call that is not seen here finds the room that this reader has given
+        // back.
+        if (_sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: false);
+        }
+
         return isArmed;
     }
 
@@ -206,7 +228,10 @@ internal sealed class ReaderCoordinator
     {
         try
         {
-            return _receiver.TryReceive(out call);
+            if (_receiver.TryReceive(out call))
+            {
+                return true;
+            }
         }
         catch (Exception exception)
         {
@@ -217,6 +242,14 @@ internal sealed class ReaderCoordinator
             call = null;
             return false;
         }
+
+        // Not only when the ring is armed, which steady traffic of other calls puts off.
+        if (_sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: false);
+        }
+
+        return false;
     }
 
     /// <summary>Closes the link if the peer was gone before the last check of the ring. Holder only.</summary>

@@ -1,29 +1,25 @@
-using System.Collections.Concurrent;
-using System.Diagnostics.Metrics;
-using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
 /// Reports each time that a limit of this process refuses something or makes it wait: counts it, and logs it with the
-/// name of the option. A peer causes these events, so the log entries are deferred and their number is limited. The
-/// counter is read by its listeners and runs no code of theirs here, where a lock may be held. Thread-safe.
+/// name of the option. A peer causes these events, so the log entries are deferred and their number is limited.
+/// Thread-safe.
 /// </summary>
 internal static class LimitEvents
 {
-    private static readonly ConcurrentDictionary<string, StrongBox<long>> s_counts = new();
-
-    static LimitEvents() => Telemetry.Meter.CreateObservableCounter(
-        TelemetryNames.LimitReached, Observe, "{event}", "Times that a limit refused something or made it wait.");
+    private static readonly TaggedCounter s_counts = new(
+        TelemetryNames.LimitReached,
+        "{event}",
+        "Times that a limit refused something or made it wait.",
+        TelemetryNames.Option);
 
     /// <summary>Returns how often a limit was reached since the process began.</summary>
-    public static long CountOf(string option) =>
-        s_counts.TryGetValue(option, out StrongBox<long>? count) ? Interlocked.Read(ref count.Value) : 0;
+    public static long CountOf(string option) => s_counts.CountOf(option);
 
     /// <summary>Counts that a limit was reached, for which there is a log entry of its own.</summary>
-    public static void Count(string option) =>
-        Interlocked.Increment(ref s_counts.GetOrAdd(option, static _ => new StrongBox<long>()).Value);
+    public static void Count(string option) => s_counts.Count(option);
 
     /// <summary>Counts and logs that calls wait because of a limit: nothing is lost.</summary>
     /// <param name="logger">The logger of the server.</param>
@@ -46,7 +42,4 @@ internal static class LimitEvents
         Count(option);
         DeferredLog.Write(logger, log => ShmLog.LimitReached(log, level, option, limit, effect));
     }
-
-    private static IEnumerable<Measurement<long>> Observe() => s_counts.Select(count => new Measurement<long>(
-        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>(TelemetryNames.Option, count.Key)));
 }

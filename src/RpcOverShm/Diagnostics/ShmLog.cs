@@ -217,7 +217,7 @@ internal static partial class ShmLog
     public static partial void OneWayCallFailed(
         ILogger logger, string method, string peer, StatusCode statusCode, string detail);
 
-    [LoggerMessage(309, LogLevel.Error, "A handler for the failure of a one-way call of {Method} threw an exception.")]
+    [LoggerMessage(309, LogLevel.Error, "The handler for failures of one-way calls threw an exception, for {Method}.")]
     public static partial void OneWayHandlerThrew(ILogger logger, string method, Exception exception);
 
     /// <summary>Logs that the garbage collector has found a byte stream that nobody had disposed.</summary>

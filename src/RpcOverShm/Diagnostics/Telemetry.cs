@@ -33,6 +33,10 @@ internal static class Telemetry
     public static Histogram<double> ServerDuration { get; } = Durations(
         TelemetryNames.ServerDuration, "Time from the start of a method to its return.");
 
+    /// <summary>The one-way calls that have failed where they were served, by the status.</summary>
+    public static TaggedCounter OneWayFailed { get; } = new(
+        TelemetryNames.OneWayFailed, "{call}", "One-way calls that failed or were refused.", TelemetryNames.Status);
+
     /// <summary>Whether anybody wants spans or durations of outgoing calls.</summary>
     public static bool IsClientWatched => ClientSource.HasListeners() || ClientDuration.Enabled;
 

@@ -165,6 +165,7 @@ internal static class ClientHandshake
         {
             Type = HelloType.Client,
             Purpose = settings.Purpose,
+            Features = Hello.KnownFeatures,
             ConnectionId = id,
             Limits = settings.Limits,
         };
@@ -259,6 +260,8 @@ internal static class ClientHandshake
 
         string? problem = hello.Purpose != settings.Purpose || hello.ConnectionId != id
             ? "an answer to another hello"
+            : (hello.Features & ~Hello.KnownFeatures) != 0
+            ? $"features 0x{hello.Features:X}, of which the client has offered 0x{Hello.KnownFeatures:X}"
             : Handshake.Check(hello);
         if (problem is not null)
         {

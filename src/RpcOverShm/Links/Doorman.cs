@@ -11,8 +11,8 @@ namespace RpcOverShm.Links;
 /// <summary>
 /// Accepts a listener's clients, reads their hellos and answers them, on the loop of the doors: without the thread
 /// pool, so that neither a silent client nor a busy pool shuts others out. Nothing here waits for a peer or runs user
-/// code: <see cref="ForeignHandles"/> closes sockets and descriptors, and log entries are deferred. All listeners of
-/// the process share the thread, so each turn is short; only the file system may make one long.
+/// code: <see cref="ForeignHandles"/> closes sockets and descriptors, log entries are deferred, and the pool looks
+/// after the file. All listeners of the process share the thread, so each turn is short.
 /// </summary>
 internal sealed partial class Doorman : DescriptorSource
 {
@@ -31,16 +31,19 @@ internal sealed partial class Doorman : DescriptorSource
     private readonly PendingClients _pending;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly long _start = Stopwatch.GetTimestamp();
+    private Socket _socket;         // that is watched: the file may have another one already
     private SafeFileHandle? _spare; // given up to accept one client when no descriptor is free
     private TimeSpan _acceptAt;     // not before
     private TimeSpan _checkFileAt;
     private bool _isHeld;           // clients may wait that could not be accepted yet
     private bool _isClosingFull;    // has been reported
+    private volatile FileCheck _check; // by a thread of the pool
     private volatile bool _isStopping;
 
     public Doorman(ListeningFile file, ConnectionSettings settings, Action<PeerLink> onConnected)
     {
         _file = file;
+        _socket = file.Socket;
         _settings = settings;
         _onConnected = onConnected;
         _places = new ConnectionPlaces(settings.Door);
@@ -53,7 +56,7 @@ internal sealed partial class Doorman : DescriptorSource
 
     private TimeSpan Now => Stopwatch.GetElapsedTime(_start);
 
-    private bool IsWatching => Descriptor == _file.Socket.SafeHandle;
+    private bool IsWatching => _socket == _file.Socket;
 
     private bool HasRoom => _pending.UntilRoom(Now) == TimeSpan.Zero;
 
@@ -62,7 +65,7 @@ internal sealed partial class Doorman : DescriptorSource
     {
         // The first run sets the first due time.
         Request();
-        return TryWatch(EventLoop.Door, _file.Socket.SafeHandle);
+        return TryWatch(EventLoop.Door, _socket.SafeHandle);
     }
 
     /// <summary>Lets the doorman end soon; <see cref="Ended"/> tells when.</summary>
@@ -75,9 +78,11 @@ internal sealed partial class Doorman : DescriptorSource
 
     protected override void OnReady()
     {
+        TimeSpan due = s_pause;
         try
         {
             Turn();
+            due = UntilDue();
         }
         catch (Exception exception)
         {
@@ -89,7 +94,7 @@ internal sealed partial class Doorman : DescriptorSource
 
         if (!IsRemoved)
         {
-            Loop!.RequestAt(this, DueTime.After(UntilDue()));
+            Loop!.RequestAt(this, DueTime.After(due));
         }
     }
 
@@ -97,25 +102,20 @@ internal sealed partial class Doorman : DescriptorSource
     {
         if (_isStopping)
         {
-            End();
+            // One that runs may still make files. It requests this when it is over.
+            if (Interlocked.CompareExchange(ref _check, FileCheck.None, FileCheck.Queued) != FileCheck.Running)
+            {
+                End();
+            }
+
             return;
         }
 
-        while (_pending.TakeOverdue(Now) is { } overdue)
-        {
-            LimitEvents.Count(TimeoutOption);
-            Refuse(
-                overdue,
-                RefusalReason.BadHello,
-                $"No hello came in time: {TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
-                + "and less while many clients connect.");
-        }
-
+        RefuseOverdue();
         if (Now >= _checkFileAt)
         {
-            // Set first, because the check may fail.
             _checkFileAt = Now + ListeningFile.CheckInterval;
-            _file.Check();
+            CheckFile();
         }
 
         WatchNewSocket();
@@ -123,6 +123,58 @@ internal sealed partial class Doorman : DescriptorSource
         if (!_isHeld)
         {
             AcceptSome();
+        }
+    }
+
+    // A hello may have come while this thread had no processor: it is looked at once more.
+    private void RefuseOverdue()
+    {
+        while (_pending.FindOverdue(Now) is { } overdue)
+        {
+            Read(overdue);
+            if (_pending.Remove(overdue))
+            {
+                LimitEvents.Count(TimeoutOption);
+                Refuse(
+                    overdue,
+                    RefusalReason.BadHello,
+                    $"No hello came in time: {TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
+                    + "and less while many clients connect.");
+            }
+        }
+    }
+
+    // Not here, because a file system may not answer: that would keep all listeners and handshakes of the process.
+    private void CheckFile()
+    {
+        if (_check == FileCheck.None)
+        {
+            _check = FileCheck.Queued;
+            PoolWork.Queue(static doorman => doorman.RunCheck(), this);
+        }
+    }
+
+    private void RunCheck()
+    {
+        if (Interlocked.CompareExchange(ref _check, FileCheck.Running, FileCheck.Queued) != FileCheck.Queued)
+        {
+            return; // The doorman has stopped.
+        }
+
+        try
+        {
+            _file.Check();
+        }
+        catch (Exception exception)
+        {
+            LogFailed(exception);
+        }
+
+        // StoreLoad: the check is over before this thread looks for a stop. A stop is noted before the doorman runs.
+        Interlocked.Exchange(ref _check, FileCheck.None);
+        if (_isStopping || !IsWatching)
+        {
+            Request();
         }
     }
 
@@ -137,15 +189,23 @@ internal sealed partial class Doorman : DescriptorSource
 
         _spare?.Dispose();
         EndWatch();
+        if (!IsWatching)
+        {
+            ForeignHandles.Shared.Close(_socket); // The file closes its own.
+        }
+
         _ended.SetResult();
     }
 
     // After the file was made anew. Without memory for it in the system, clients are looked for in short pauses.
     private void WatchNewSocket()
     {
-        if (!IsWatching)
+        Socket next = _file.Socket;
+        if (next != _socket && TryWatch(Loop!, next.SafeHandle) is null)
         {
-            _ = TryWatch(Loop!, _file.Socket.SafeHandle);
+            // The backlog may hold descriptors of clients.
+            ForeignHandles.Shared.Close(_socket);
+            _socket = next;
         }
     }
 
@@ -197,7 +257,7 @@ internal sealed partial class Doorman : DescriptorSource
     {
         for (int i = 0; i < MaxAcceptedPerTurn && HasRoom; i++)
         {
-            if (SocketCalls.TryAccept(_file.Socket, out int errno) is { } socket)
+            if (SocketCalls.TryAccept(_socket, out int errno) is { } socket)
             {
                 Greet(socket);
             }
@@ -242,7 +302,7 @@ internal sealed partial class Doorman : DescriptorSource
     {
         _spare?.Dispose();
         _spare = null;
-        if (SocketCalls.TryAccept(_file.Socket, out _) is { } socket)
+        if (SocketCalls.TryAccept(_socket, out _) is { } socket)
         {
             if (TryAdmit(socket) is not null)
             {
@@ -269,9 +329,13 @@ internal sealed partial class Doorman : DescriptorSource
             return;
         }
 
-        if (_pending.TakeOut(Now) is { } loser)
+        if (_pending.FindLoser(Now) is { } loser)
         {
-            RefuseSilent(loser);
+            Read(loser); // once more, as above
+            if (_pending.TakeOut(loser))
+            {
+                RefuseSilent(loser);
+            }
         }
 
         var client = new PendingClient(socket, identity, Now, OnReadable);
@@ -300,5 +364,12 @@ internal sealed partial class Doorman : DescriptorSource
         }
 
         return null;
+    }
+
+    private enum FileCheck : byte
+    {
+        None,
+        Queued,
+        Running,
     }
 }

@@ -7,7 +7,7 @@ namespace RpcOverShm.Links;
 /// <summary>
 /// The listening socket, its file and the lock of an address. If the file or its directory was removed or replaced, or
 /// clients now look elsewhere, it listens again where they look, unless that would take the place of another program.
-/// The doorman checks, and may wait for the file system meanwhile; any thread ends it.
+/// One thread at a time checks, and may wait for the file system meanwhile; any thread ends it.
 /// </summary>
 internal sealed class ListeningFile
 {
@@ -19,7 +19,7 @@ internal sealed class ListeningFile
     private readonly ConnectionSettings _settings;
     private readonly Gate _gate = new();
     private volatile RendezvousAddress _address;
-    private RendezvousLock _lock; // changed under the gate, by the doorman
+    private RendezvousLock _lock; // changed under the gate, by a check
     private volatile Socket _socket;
     private SocketFile _file;
     private volatile bool _isEnded;
@@ -38,7 +38,10 @@ internal sealed class ListeningFile
     /// <summary>The address, with the paths of the files.</summary>
     public RendezvousAddress Address => _address;
 
-    /// <summary>The listening socket; another one after <see cref="Check"/> has listened again.</summary>
+    /// <summary>
+    /// The listening socket; another one after <see cref="Check"/> has listened again. The doorman, who accepts from
+    /// the former one, closes that.
+    /// </summary>
     public Socket Socket => _socket;
 
     /// <summary>Checks that clients can find the socket, and listens again if its file has gone.</summary>
@@ -160,7 +163,6 @@ internal sealed class ListeningFile
                     return;
                 }
 
-                ForeignHandles.Shared.Close(_socket);
                 _file.Dispose();
                 (_address, _socket, _file) = (now, next, file);
                 (notNeeded, _lock) = (_lock, held);

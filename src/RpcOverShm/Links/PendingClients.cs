@@ -60,16 +60,20 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
 
     public void Add(PendingClient client)
     {
-        _clients.Add(client);
+        // Both have memory before either has the client.
+        _clients.EnsureCapacity(_clients.Count + 1);
         CollectionsMarshal.GetValueRefOrAddDefault(_byProcess, client.Identity.ProcessId, out _)++;
+        _clients.Add(client);
     }
 
-    /// <summary>Removes a client, if it is here. Its socket is not watched any more, so it may be closed.</summary>
-    public void Remove(PendingClient client)
+    /// <summary>
+    /// Removes a client. Its socket is not watched any more, so it may be closed. Returns false if it is not here.
+    /// </summary>
+    public bool Remove(PendingClient client)
     {
         if (!_clients.Remove(client))
         {
-            return;
+            return false;
         }
 
         client.EndWatch();
@@ -78,38 +82,28 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
         {
             _byProcess.Remove(client.Identity.ProcessId);
         }
+
+        return true;
     }
 
     /// <summary>Notes that no client waits in the system's queue.</summary>
     public void OnQueueEmpty() => _takenOut = 0;
 
-    /// <summary>
-    /// Removes and returns the client that loses its place to a newcomer; null if a place is free or none loses it yet.
-    /// </summary>
-    public PendingClient? TakeOut(TimeSpan now)
+    /// <summary>Removes a client that loses its place to a newcomer. Returns false if it is not here.</summary>
+    public bool TakeOut(PendingClient loser)
     {
-        if (_clients.Count < places || FindLoser(now) is not { } loser)
+        if (!Remove(loser))
         {
-            return null;
+            return false;
         }
 
-        Remove(loser);
         _takenOut++;
-        return loser;
+        return true;
     }
 
-    /// <summary>Removes and returns the oldest client if its time is over; else null.</summary>
-    public PendingClient? TakeOverdue(TimeSpan now)
-    {
-        if (_clients.Count == 0 || now - _clients[0].Arrived < Timeout)
-        {
-            return null;
-        }
-
-        PendingClient oldest = _clients[0];
-        Remove(oldest);
-        return oldest;
-    }
+    /// <summary>Returns the oldest client if its time is over; else null.</summary>
+    public PendingClient? FindOverdue(TimeSpan now) =>
+        _clients.Count > 0 && now - _clients[0].Arrived >= Timeout ? _clients[0] : null;
 
     /// <summary>Returns the time until a hello is overdue; null if none is pending.</summary>
     public TimeSpan? UntilOverdue(TimeSpan now)
@@ -137,8 +131,16 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
         }
     }
 
-    private PendingClient? FindLoser(TimeSpan now)
+    /// <summary>
+    /// Returns the client that loses its place to a newcomer; null if a place is free or none loses it yet.
+    /// </summary>
+    public PendingClient? FindLoser(TimeSpan now)
     {
+        if (_clients.Count < places)
+        {
+            return null;
+        }
+
         int most = MostOfAProcess;
         TimeSpan grace = Grace;
         PendingClient? oldest = null;

@@ -118,10 +118,12 @@ internal sealed class RendezvousLock : IDisposable
         }
     }
 
-    // A link would let its owner choose the file that this server creates and writes.
+    // A link would let its owner choose the file that this server creates and writes. Another user's file may have a
+    // lease, whose end the open would wait for.
     private static SafeFileHandle? Open(string path, int furtherFlags)
     {
-        int flags = LinuxNative.ORdwr | LinuxNative.OCloexec | LinuxNative.ONofollow | furtherFlags;
+        int flags = LinuxNative.ORdwr | LinuxNative.OCloexec | LinuxNative.ONofollow | LinuxNative.ONonblock
+            | furtherFlags;
         int descriptor = LinuxNative.Open(path, flags, OwnerReadWrite);
         return descriptor < 0 ? null : new SafeFileHandle(descriptor, ownsHandle: true);
     }

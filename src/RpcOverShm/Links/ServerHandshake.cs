@@ -117,6 +117,7 @@ internal static class ServerHandshake
                 Purpose = settings.Purpose,
                 LowestVersion = version,
                 HighestVersion = version,
+                Features = hello.Features & Hello.KnownFeatures,
                 ConnectionId = hello.ConnectionId,
                 Limits = settings.Limits,
             };

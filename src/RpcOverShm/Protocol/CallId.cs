@@ -10,8 +10,8 @@ namespace RpcOverShm.Protocol;
 ///  | generation 1.. |         slot         | S |   S: side that started the call, 0 connecting, 1 accepting
 ///  +----------------+----------------------+---+
 /// </code>
-/// A slot is reused only after the other side's <see cref="FrameKind.End"/> was read, or after the last frame of a
-/// one-way call. Frames keep their order, so the other side sees the generations of a slot one after another.
+/// A slot is reused only after the other side's <see cref="FrameKind.End"/> was read. Frames keep their order, so the
+/// other side sees the generations of a slot one after another.
 /// Generation 0 does not occur; the id 0 means no call.
 /// </summary>
 internal readonly record struct CallId(uint Value)

@@ -30,8 +30,7 @@ internal readonly record struct FrameHeader(
             return $"flags 0x{(byte)Flags:X} on a one-way {Kind}";
         }
 
-        // Credit for one-way calls is for the connection, any other for a call.
-        if (Call.IsNone != rule.IsForConnection && Kind != FrameKind.Credit)
+        if (Call.IsNone != rule.IsForConnection)
         {
             return $"a {Kind} for call {Call.Value}";
         }
@@ -78,8 +77,7 @@ internal enum FrameFlags : byte
     Single = 8,
 
     /// <summary>
-    /// CallStart: a one-way call. The side that serves it sends no frame for it. Its id is free after its half-close or
-    /// cancel.
+    /// CallStart: a one-way call. The side that serves it sends nothing for it but an End, without a message.
     /// </summary>
     OneWay = 16,
 }

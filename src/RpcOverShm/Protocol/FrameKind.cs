@@ -26,10 +26,7 @@ internal enum FrameKind : byte
     /// </summary>
     End = 7,
 
-    /// <summary>
-    /// Grants credit on a call, or to the one-way calls of the connection. Argument: the bytes that may be sent in
-    /// addition.
-    /// </summary>
+    /// <summary>Grants credit on a call. Argument: the bytes that may be sent in addition.</summary>
     Credit = 8,
 
     /// <summary>Cancels a call, from the side that started it. The other side still answers with an End.</summary>

@@ -15,7 +15,7 @@ namespace RpcOverShm.Protocol;
 ///     12     2  HighestVersion   client: highest that it speaks; server: the chosen version
 ///     14     2  RefusalReason    0 unless this is a refusal
 ///     16     4  Length           of the whole message, 24 to 4096
-///     20     4  (zero)
+///     20     4  Features         client: bits that it knows; server: those that both know; 0 in a refusal
 ///   client and server, with the descriptor of the sender's segment
 ///     24    16  ConnectionId     chosen by the client, repeated by the server
 ///     40     8  RingCapacity     of the sender's segment
@@ -33,6 +33,9 @@ internal sealed record Hello
     public const int SizeBytes = 64;
     public const int MaxSizeBytes = 4096;
 
+    /// <summary>The features that this build knows: none so far.</summary>
+    public const uint KnownFeatures = 0;
+
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
     public const ulong MagicValue = 0x0A_4D_48_53_4F_43_50_52;
 
@@ -47,6 +50,9 @@ internal sealed record Hello
     public RefusalReason RefusalReason { get; init; }
 
     public string RefusalText { get; init; } = "";
+
+    /// <summary>Bits of what both sides may do beyond the version: the client offers, the server agrees.</summary>
+    public uint Features { get; init; }
 
     public Guid ConnectionId { get; init; }
 
@@ -111,6 +117,7 @@ internal sealed record Hello
             ? hello
             : hello with
             {
+                Features = BinaryPrimitives.ReadUInt32LittleEndian(bytes[20..]),
                 ConnectionId = new Guid(bytes[24..40]),
                 Limits = PeerLimits.Decode(bytes.Slice(40, PeerLimits.SizeBytes)),
             };
@@ -144,6 +151,7 @@ internal sealed record Hello
         }
         else
         {
+            BinaryPrimitives.WriteUInt32LittleEndian(bytes.AsSpan(20), Features);
             ConnectionId.TryWriteBytes(bytes.AsSpan(24));
             Limits.Encode(bytes.AsSpan(40));
         }

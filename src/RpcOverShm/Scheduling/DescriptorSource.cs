@@ -8,6 +8,8 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 internal abstract class DescriptorSource : EventSource
 {
+    public sealed override bool HasRing => false;
+
     public sealed override bool HasWork => false;
 
     public sealed override bool IsForsaken => false;

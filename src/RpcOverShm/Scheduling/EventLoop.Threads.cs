@@ -132,6 +132,10 @@ internal sealed partial class EventLoop
             _poll!.Dispose();
             _wake!.Dispose();
             (_poll, _wake, _spares, _thread) = (null, null, null, null);
+
+            // Else a source that is gone would be kept until the loop runs again.
+            _timed.Clear();
+            _dueAt = long.MaxValue;
             return true;
         }
     }

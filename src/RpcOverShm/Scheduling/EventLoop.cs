@@ -77,6 +77,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     private ulong _lastKey;
 
     private volatile int _count;      // of the sources
+    private volatile int _ringCount;  // of those with a ring
     private volatile EventSource? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
     private volatile int _isWatched;
@@ -111,6 +112,9 @@ internal sealed partial class EventLoop(bool isDoor = false)
     /// <summary>The number of sources.</summary>
     public int Count => _count;
 
+    /// <summary>The number of sources with a ring: the others have next to no work.</summary>
+    public int RingCount => _ringCount;
+
     /// <summary>
     /// Whether the loop's thread looks at its sources by itself, so that a request costs no system call.
     /// </summary>
@@ -140,6 +144,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
             source.Loop = this;
             _sources.Add(source.Key, source);
             _count = _sources.Count;
+            _ringCount += source.HasRing ? 1 : 0;
         }
 
         // StoreLoad: the loop is stored before this look. A request is stored before its thread looks for the loop.
@@ -178,7 +183,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
         {
             isListed = source.IsActive;
             source.SetRemoved();
-            _sources.Remove(source.Key);
+            _ringCount -= _sources.Remove(source.Key) && source.HasRing ? 1 : 0;
             _count = _sources.Count;
         }
 
@@ -345,7 +350,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     {
         // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
         long since = 0;
-        bool isRinging = _count > _active.Count && now - _rungAt < s_leastSilence;
+        bool isRinging = _ringCount > _active.Count && now - _rungAt < s_leastSilence;
         if (!isDoor && _active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
         {
             return true;

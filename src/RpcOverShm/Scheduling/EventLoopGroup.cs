@@ -27,5 +27,5 @@ internal sealed class EventLoopGroup
 
     /// <summary>Adds a source to the loop with the fewest. Returns null on success, else the reason.</summary>
     public string? TryAdd(EventSource source, SafeHandle socket) =>
-        _loops.MinBy(static loop => loop.Count)!.TryAdd(source, socket);
+        _loops.MinBy(static loop => loop.RingCount)!.TryAdd(source, socket);
 }

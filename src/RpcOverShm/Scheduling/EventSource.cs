@@ -41,6 +41,9 @@ internal abstract class EventSource
     /// <summary>When the source last had work, as a time stamp. Used by the loop only.</summary>
     public long LastWorkAt { get; set; }
 
+    /// <summary>Whether the source has a ring, whose peer rings a doorbell.</summary>
+    public virtual bool HasRing => true;
+
     /// <summary>Whether the source had been silent for long when it was listed. Used by the loop only.</summary>
     public bool IsRare { get; set; }
 

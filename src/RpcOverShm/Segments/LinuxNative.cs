@@ -47,6 +47,7 @@ internal static unsafe partial class LinuxNative
 
     public const int ORdwr = 2;
     public const int OCreat = 0x40;
+    public const int ONonblock = 0x800;
     public const int OCloexec = 0x80000;
     public const int OPath = 0x200000;
 

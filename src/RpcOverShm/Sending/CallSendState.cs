@@ -15,6 +15,16 @@ internal struct CallSendState
     /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
     public long Window { get; set; }
 
+    /// <summary>
+    /// The cost of a one-way call in the window of such calls; see <see cref="OneWayCalls"/>. It takes the place of the
+    /// credit, which such a call does not need: its request is free, and its answer has no message.
+    /// </summary>
+    public long OneWayCost
+    {
+        readonly get => Window;
+        set => Window = value;
+    }
+
     /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
     public uint PendingCredit { get; set; }
 
@@ -24,23 +34,6 @@ internal struct CallSendState
 
     /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
     public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendFlags.MessageBegun);
-
-    /// <summary>The bytes of the queued frames that are not in the ring yet.</summary>
-    public readonly long UnsentBytes
-    {
-        get
-        {
-            long bytes = 0;
-            OutboundFrame? frame = _last;
-            while (frame is not null)
-            {
-                bytes += frame.Length - frame.SentBytes;
-                frame = frame.Next == _last ? null : frame.Next;
-            }
-
-            return bytes;
-        }
-    }
 
     public void Enqueue(OutboundFrame frame)
     {

@@ -45,22 +45,22 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public AutoResetLatch? Waiter { get; protected set; }
 
     /// <summary>
-    /// Whether the first frame carried all that this side sends, so nothing is queued or will be. Written under the
-    /// sender's gate, before the frame is visible.
+    /// Whether the first frame carried all that this side sends, or the last frame of a one-way call is written, so
+    /// nothing is queued or will be. Written under the sender's gate, before the frame is visible. For an incoming
+    /// one-way call: whether its last frame has come, known to the holder of the reader role.
     /// </summary>
     public bool IsAllSent { get; set; }
 
-    /// <summary>Whether the side that serves the call sends nothing for it.</summary>
+    /// <summary>
+    /// Whether the starter waits for nothing but that the request is sent. The call is answered by an End alone.
+    /// </summary>
     public bool IsOneWay { get; init; }
 
-    /// <summary>The share of an incoming one-way call in the credit for such calls; null for any other call.</summary>
-    public virtual OneWayCharge? OneWay => null;
-
     /// <summary>
-    /// Handles that an outgoing one-way call, which had to wait, is in the ring. Runs under the sender's gate, so it
-    /// neither waits nor runs user code.
+    /// Handles that an outgoing one-way call, which had to wait for space, is in the ring. Runs under the sender's
+    /// gate, so it neither waits nor runs user code.
     /// </summary>
-    public virtual void OnSentOneWay() => throw NotExpected("one-way call");
+    public virtual void OnSentLater() => throw NotExpected("one-way call");
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public virtual TimeSpan? Remaining => null;

@@ -3,8 +3,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Counts live calls, and completes a task when none is left. At most one thread at a time adds and at most one
-/// removes, so neither needs an interlocked operation. Any thread may read the count or wait.
+/// Counts live calls or methods, and completes a task when none is left. At most one thread at a time adds and at most
+/// one removes, so only RemoveByAnyThread needs an interlocked operation. Any thread may read the count or wait.
 /// </summary>
 internal sealed class DrainCounter
 {
@@ -24,6 +24,9 @@ internal sealed class DrainCounter
         }
     }
 
+    /// <summary>The number of calls so far, without those that were taken back.</summary>
+    public long Total => Volatile.Read(ref _added);
+
     /// <summary>The number of additions and removals so far, which tells whether a call began or ended.</summary>
     public long Changes => Volatile.Read(ref _added) + Volatile.Read(ref _removed);
 
@@ -34,6 +37,13 @@ internal sealed class DrainCounter
     public void Remove()
     {
         Volatile.Write(ref _removed, _removed + 1);
+        CheckDrained();
+    }
+
+    /// <summary>Counts one less, interlocked: for counters that several threads remove from at once.</summary>
+    public void RemoveByAnyThread()
+    {
+        Interlocked.Increment(ref _removed);
         CheckDrained();
     }
 

@@ -12,7 +12,7 @@ namespace RpcOverShm.Sending;
 /// draining the incoming ring to send credit or cancels. The gate is held to copy into the ring and to update calls,
 /// never for serialising, user code or a wake-up of the peer.
 /// </summary>
-internal sealed class FrameSender
+internal sealed partial class FrameSender
 {
     // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
     private const int InlineLimitBytes = 16 << 10;
@@ -32,13 +32,13 @@ internal sealed class FrameSender
     {
         _link = link;
         Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
-        Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
+        Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor, link.OwnLimits.CallWindow);
+        OneWay = new OneWayCalls(Outgoing, link.PeerLimits);
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
         _publisher = new FramePublisher(link, role, _writer);
         _pump = new OutboundPump(_publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);
-        OneWay = new OneWaySender(link, _publisher, _writer, _queue, _pump, Outgoing, Incoming);
     }
 
     /// <summary>The calls that this side has started.</summary>
@@ -62,13 +62,14 @@ internal sealed class FrameSender
     /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
     public MessageSender Messages { get; }
 
-    /// <summary>Sends one-way calls, and the credit for those of the peer.</summary>
-    public OneWaySender OneWay { get; }
+    /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
+    public OneWayCalls OneWay { get; }
 
     /// <summary>
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
     /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
-    /// <see cref="FlushDeferred"/>; otherwise a start is a full fence after the call was counted.
+    /// <see cref="FlushDeferred"/>; otherwise a start is a full fence after the call was counted. A one-way call may
+    /// have to wait for room; its cost is set, but for the head.
     /// </summary>
     public StartResult Start(
         ConnectionCall call,
@@ -80,17 +81,35 @@ internal sealed class FrameSender
         bool isSent;
         using (FramePublisher.Scope scope = _publisher.Enter())
         {
-            if (scope.IsRetired || call.Sending.Phase == CallSendPhase.Finished)
+            // Nobody would start a one-way call again that a leaving peer has refused.
+            if (scope.IsRetired || (call.IsOneWay && _link.IsPeerLeaving))
             {
-                return scope.IsRetired ? StartResult.Closed : StartResult.GivenUp;
+                OneWay.Leave(call);
+                return StartResult.Closed;
             }
 
-            if (!Outgoing.TryAdd(call))
+            if (OutboundQueue.IsOver(call))
+            {
+                return StartResult.GivenUp;
+            }
+
+            if (call.IsOneWay)
+            {
+                StartResult result = TryAddOneWay(call, head.Length);
+                if (result != StartResult.Started)
+                {
+                    return result;
+                }
+            }
+            else if (Outgoing.TryAdd(call))
+            {
+                call.Sending.Window = _link.PeerLimits.CallWindow;
+            }
+            else
             {
                 return StartResult.TooManyCalls;
             }
 
-            call.Sending.Window = _link.PeerLimits.CallWindow;
             isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
             if (isDeferred)
             {
@@ -189,6 +208,13 @@ internal sealed class FrameSender
         }
     }
 
+    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
+    public void Forget(ConnectionCall call)
+    {
+        using FramePublisher.Scope scope = _publisher.Enter();
+        Incoming.Remove(call);
+    }
+
     /// <summary>
     /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
     /// call or does not read never gives any.
@@ -244,23 +270,26 @@ internal sealed class FrameSender
             CallSendPhase phase = call.Sending.Phase;
             bool isHalfClosed = call.Sending.HasOnlyHalfClose;
             call.Sending.Phase = CallSendPhase.Finished;
-            if (call.IsOneWay)
-            {
-                OneWay.GiveBack(call, isStarted: phase != CallSendPhase.New);
-            }
-
             OutboundQueue.Drop(call);
-            if (scope.IsClosed || phase == CallSendPhase.Finished)
-            {
-                return;
-            }
-
-            if (phase == CallSendPhase.New && !call.Id.IsNone)
+            bool isNew = phase == CallSendPhase.New && !scope.IsClosed;
+            if (isNew && !call.Id.IsNone)
             {
                 Outgoing.Withdraw(call);
+                OneWay.WakeFirst(); // It may wait for a slot.
             }
 
-            if (phase == CallSendPhase.New || !isCancel)
+            if (call.IsOneWay)
+            {
+                if (isNew && !call.Id.IsNone)
+                {
+                    OneWay.Return(call);
+                }
+
+                OneWay.Leave(call);
+            }
+
+            // A one-way call is over for its starter with its last frame.
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsAllSent))
             {
                 return;
             }
@@ -305,9 +334,8 @@ internal sealed class FrameSender
         using (FramePublisher.Scope scope = _publisher.Enter())
         {
             scope.Retire();
+            OneWay.WakeAll();
         }
-
-        OneWay.WakeAll();
     }
 
     /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
@@ -318,9 +346,9 @@ internal sealed class FrameSender
             Debug.Assert(!scope.IsClosed, "The writing side leaves the link once.");
             scope.Close();
             _queue.Clear();
+            OneWay.WakeAll();
         }
 
-        OneWay.WakeAll();
         _link.Leave();
     }
 

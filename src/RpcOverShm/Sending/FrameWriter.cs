@@ -30,12 +30,6 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
-    /// <summary>Called when the last frame of a queued one-way call was written; set before any is sent.</summary>
-    public Action<ConnectionCall>? OnOneWaySent { get; set; }
-
-    /// <summary>Called when the cancel of a one-way call was written; set before any is sent.</summary>
-    public Action<ConnectionCall>? OnOneWayCancelled { get; set; }
-
     /// <summary>Takes the calls whose user code is queued outside of the gate: that may be a system call.</summary>
     public List<ConnectionCall>? TakeCallsToQueue()
     {
@@ -62,7 +56,11 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         SetPhase(call, kind, isLast: true);
-        call.IsAllSent = kind == FrameKind.CallStart && (flags & FrameFlags.HalfClose) != 0;
+        if (kind == FrameKind.CallStart)
+        {
+            call.IsAllSent = (flags & FrameFlags.HalfClose) != 0;
+        }
+
         PublishIfMuch();
         return true;
     }
@@ -95,9 +93,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         {
             call.Sending.Dequeue();
             Finish(call, frame);
-            if (call.IsOneWay && !call.Sending.HasQueued)
+            if (call.IsOneWay && (frame.Flags & FrameFlags.HalfClose) != 0)
             {
-                OnOneWaySent!(call);
+                call.IsAllSent = true;
+                call.OnSentLater();
             }
         }
 
@@ -133,10 +132,6 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
             sending.Set(SendFlags.CancelPending, false);
             sending.PendingCredit = 0;
-            if (call.IsOneWay)
-            {
-                OnOneWayCancelled!(call);
-            }
         }
 
         if (sending.PendingCredit > 0 && sending.Phase == CallSendPhase.Open)
@@ -153,8 +148,6 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
-
-    public bool TryWriteOneWayCredit(uint bytes) => TryWriteControl(CallId.None, FrameKind.Credit, bytes);
 
     /// <summary>Publishes all written records. Returns how the peer must be woken after leaving the gate.</summary>
     public Doorbell Publish()
@@ -293,6 +286,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         call.Sending.Set(SendFlags.MessageBegun, !isLast);
+        call.IsAllSent |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
         PublishIfMuch();
         return true;
     }

@@ -7,7 +7,10 @@ namespace RpcOverShm.Sending;
 /// are removed under the sender's gate, when their End goes into the ring and before the peer can see it. So the slot
 /// is empty when the peer's next call reuses it.
 /// </summary>
-internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
+/// <param name="maxCalls">The calls that this side takes at a time.</param>
+/// <param name="isFromAcceptor">Whether the peer has accepted the connection.</param>
+/// <param name="window">What one-way calls may cost before one that starts.</param>
+internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint window)
 {
     private const int BlockSize = 256;
 
@@ -16,6 +19,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
 
     // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
+    private long _oneWayBytes; // the cost of the one-way calls that have not ended
 
     /// <summary>Counts the calls that have not ended.</summary>
     public DrainCounter Living { get; } = new();
@@ -23,18 +27,6 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
     /// <summary>Adds a call under the id that the peer has assigned.</summary>
     /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
     public void Add(CallId id, ConnectionCall call)
-    {
-        Pass(id);
-        call.Id = id;
-        Living.Add();
-        Volatile.Write(ref _blocks[id.Slot / BlockSize]!.Calls[id.Slot % BlockSize], call);
-    }
-
-    /// <summary>
-    /// Checks and counts the use of an id, without a call that later frames could find: a whole one-way call has none.
-    /// </summary>
-    /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
-    public void Pass(CallId id)
     {
         if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
         {
@@ -50,11 +42,42 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         }
 
         block.Generations[index] = id.Generation;
+        call.Id = id;
+        Living.Add();
+        Volatile.Write(ref block.Calls[index], call);
     }
 
     /// <summary>
-    /// Lets no more frames of a call come, whose id is the last one that was used of its slot. The peer has sent the
-    /// last one itself, of a one-way call: nothing is under way.
+    /// Adds a one-way call, whose cost counts until its End goes into the ring. The peer has counted the same records,
+    /// in the same order, and hears of an End later.
+    /// </summary>
+    /// <exception cref="ProtocolException">The peer may not use this id now, or has no room for the call.</exception>
+    public void AddOneWay(CallId id, ConnectionCall call, int payloadBytes)
+    {
+        long before = Volatile.Read(ref _oneWayBytes);
+        if (before >= window)
+        {
+            throw new ProtocolException(
+                $"A one-way call without room: those before it cost {before} bytes, of {window} at most.");
+        }
+
+        Count(call, OneWayCalls.BytesPerCall + payloadBytes);
+        Add(id, call);
+    }
+
+    /// <summary>
+    /// Counts a record of a one-way call. The caller holds the sender's gate, and the call has not ended; or no other
+    /// thread knows the call.
+    /// </summary>
+    public void Count(ConnectionCall call, int bytes)
+    {
+        call.Sending.OneWayCost += bytes;
+        Interlocked.Add(ref _oneWayBytes, bytes);
+    }
+
+    /// <summary>
+    /// Lets no more frames of a call come, whose id is the last one that was used of its slot: the peer has sent the
+    /// last one of a one-way call.
     /// </summary>
     public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
 
@@ -85,6 +108,11 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
 
         Volatile.Write(ref block.Calls[index], null);
         Living.Remove();
+        if (call.IsOneWay)
+        {
+            Interlocked.Add(ref _oneWayBytes, -call.Sending.OneWayCost);
+        }
+
         return true;
     }
 

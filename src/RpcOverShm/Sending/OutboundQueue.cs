@@ -16,7 +16,6 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     private readonly Queue<ConnectionCall> _control = new(); // calls that owe the peer credit or a cancel
     private readonly Queue<ConnectionCall> _ready = new();   // calls with queued frames, in the order of their turns
     private bool _isGoAwayPending;
-    private long _oneWayCredit; // granted to the peer's one-way calls, but not written yet
 
     /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
     public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
@@ -64,15 +63,13 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
 
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
-    /// <summary>Queues credit for the peer's one-way calls.</summary>
-    public void EnqueueOneWayCredit(long bytes) => _oneWayCredit += bytes;
-
     /// <summary>
-    /// Whether nothing more of the call may be sent. The check and the write must be in one holding of the gate: the
-    /// first frame of the slot's next call needs the gate too, so it cannot come in between.
+    /// Whether nothing more of the call may be sent, but for a cancel. A one-way call that its user has given up is not
+    /// sent: one that was sent whole succeeds. The check and the write must be in one holding of the gate: the first
+    /// frame of the slot's next call needs the gate too, so it cannot come in between.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
-        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
+        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
 
     /// <summary>Drops the queued frames of a call.</summary>
     public static void Drop(ConnectionCall call)
@@ -109,7 +106,6 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         _control.Clear();
         _ready.Clear();
         _isGoAwayPending = false;
-        _oneWayCredit = 0;
     }
 
     /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
@@ -171,17 +167,6 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         }
 
         _isGoAwayPending = false;
-        while (_oneWayCredit > 0)
-        {
-            uint bytes = (uint)Math.Min(_oneWayCredit, PeerLimits.LargestCallWindow);
-            if (!writer.TryWriteOneWayCredit(bytes))
-            {
-                return false;
-            }
-
-            _oneWayCredit -= bytes;
-        }
-
         while (_control.TryPeek(out ConnectionCall? call))
         {
             if (!writer.TryWriteControl(call))

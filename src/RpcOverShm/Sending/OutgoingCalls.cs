@@ -5,7 +5,7 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
-/// End was received, so an abandoned call keeps its slot until then; a one-way call has one only while it is sent.
+/// End was received, so an abandoned call keeps its slot until then.
 /// Calls are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass
 /// between the two without a lock.
 /// </summary>
@@ -19,8 +19,11 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
     private int _used;              // slots assigned at least once
 
-    /// <summary>Counts the calls that occupy a slot.</summary>
+    /// <summary>Counts the calls that occupy a slot, without the one-way ones.</summary>
     public DrainCounter Living { get; } = new();
+
+    /// <summary>Counts the one-way calls that occupy a slot: nobody waits for their end.</summary>
+    public DrainCounter OneWay { get; } = new();
 
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
     public bool TryAdd(ConnectionCall call)
@@ -43,7 +46,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         ref Entry entry = ref EntryOf(slot);
         entry.Generation = CallId.NextGeneration(entry.Generation);
         call.Id = new CallId(slot, entry.Generation, isFromAcceptor);
-        Living.Add();
+        CounterOf(call).Add();
         Volatile.Write(ref entry.Call, call);
         return true;
     }
@@ -67,7 +70,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         ref Entry entry = ref EntryOf(slot);
         entry.Call = null;
         PushFree(slot, ref entry);
-        Living.Remove();
+        CounterOf(call).Remove();
     }
 
     /// <summary>
@@ -80,19 +83,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         entry.Generation = call.Id.Generation - 1;
         entry.Call = null;
         PushFree(call.Id.Slot, ref entry);
-        Living.Withdraw();
-    }
-
-    /// <summary>
-    /// Removes a one-way call whose last frame was written. The peer reads that frame before any later one, so the slot
-    /// is free at once. The caller holds the sender's gate, not the reader role.
-    /// </summary>
-    public void RemoveSent(ConnectionCall call)
-    {
-        ref Entry entry = ref EntryOf(call.Id.Slot);
-        entry.Call = null;
-        PushFree(call.Id.Slot, ref entry);
-        Living.Withdraw();
+        CounterOf(call).Withdraw();
     }
 
     /// <summary>Returns all calls that occupy a slot.</summary>
@@ -103,6 +94,8 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
             .Select(entry => entry.Call)
             .OfType<ConnectionCall>(),
     ];
+
+    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : Living;
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 

@@ -15,14 +15,14 @@ internal static class CallAdmission
     /// <param name="handler">The method; null if the server has none of this name.</param>
     /// <param name="request">The head of the call.</param>
     /// <param name="messageLength">The bytes of the message in the first frame.</param>
-    /// <param name="oneWay">The call if it is one-way; null for any other.</param>
+    /// <param name="isOneWay">Whether the call is one-way.</param>
     public static StatusTrailer? Refuse(
         ServerConnection owner,
         string methodName,
         MethodHandler? handler,
         in RequestHead request,
         int messageLength,
-        ServerCall? oneWay = null)
+        bool isOneWay = false)
     {
         ServerSettings settings = owner.Settings;
         if (handler is null)
@@ -31,7 +31,7 @@ internal static class CallAdmission
             return new StatusTrailer(settings.Methods.Unimplemented(methodName));
         }
 
-        if (Unfit(methodName, handler, request, oneWay) is { } unfit)
+        if (Unfit(methodName, handler, request, isOneWay) is { } unfit)
         {
             return new StatusTrailer(unfit);
         }
@@ -45,7 +45,7 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        RunningCall? parent = owner.FindChain(oneWay is null ? request.Parent : null, out ConnectionCall? caller);
+        RunningCall? parent = owner.FindChain(isOneWay ? null : request.Parent, out ConnectionCall? caller);
         if ((caller?.Depth ?? parent?.Depth) >= settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(
@@ -61,7 +61,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, settings.Side)
-            : owner.TryAdmit(isOfChain: caller is not null, oneWay);
+            : owner.TryAdmit(isOfChain: caller is not null, isOneWay);
         if (refusal is not { } why)
         {
             return null;
@@ -73,9 +73,9 @@ internal static class CallAdmission
 
     /// <summary>Returns the status of a call that the method does not take in this form; null if it does.</summary>
     private static Status? Unfit(
-        string methodName, MethodHandler handler, in RequestHead request, ServerCall? oneWay)
+        string methodName, MethodHandler handler, in RequestHead request, bool isOneWay)
     {
-        if (oneWay is not null && !handler.IsUnary)
+        if (isOneWay && !handler.IsUnary)
         {
             return StatusMapping.OneWayNotUnary(methodName);
         }

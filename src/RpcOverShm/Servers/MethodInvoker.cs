@@ -120,20 +120,14 @@ internal static class MethodInvoker
         }
 
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
-        if (call.IsOneWay)
-        {
-            call.EndOneWay(status, exception);
-            return;
-        }
-
         try
         {
-            call.EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers));
+            call.EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers), isLogged: true);
         }
         catch (Exception)
         {
             // A task that the method left behind may still change its trailers. The call then ends without them.
-            call.EndWith(status, trailers: null);
+            call.EndWith(status, trailers: null, isLogged: true);
         }
     }
 }

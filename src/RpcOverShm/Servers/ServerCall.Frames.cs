@@ -22,14 +22,17 @@ internal sealed partial class ServerCall
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        ServerCall? oneWay = IsOneWay ? this : null;
-        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, oneWay) is { } refusal)
+        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
-        if (!IsOneWay && request.Parent is not null)
+        if (IsOneWay)
+        {
+            _left = LeftCall.Admitted;
+        }
+        else if (request.Parent is not null)
         {
             JoinChain(request.Parent);
         }
@@ -111,12 +114,6 @@ internal sealed partial class ServerCall
     {
         PartialHead?.Drop();
         PartialHead = null;
-        if (IsOneWay)
-        {
-            GiveUpOneWay();
-            return;
-        }
-
         Stop(Status.DefaultCancelled);
 
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
@@ -126,13 +123,15 @@ internal sealed partial class ServerCall
     public override void OnConnectionClosed(CloseReason reason)
     {
         PartialHead?.Drop();
-        if (IsOneWay)
+
+        // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
+        // on for long, and does not keep the other calls.
+        if (!IsOneWay || !IsAllSent || !owner.LeaveBehind(this))
         {
-            GiveUpOneWay();
-            return;
+            EndUnanswered();
+            Connection.Forget(this);
         }
 
-        EndUnanswered();
         Connection.DropQueued(this);
     }
 
@@ -155,7 +154,6 @@ internal sealed partial class ServerCall
     {
         _isRefused = true;
         TryEnd(trailer);
-        charge?.EndMethod();
     }
 
     /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>

@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -10,6 +11,9 @@ namespace RpcOverShm.Servers;
 internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
+
+    // Of a method that the client chooses.
+    private const int LongestNameInLog = 200;
 
     private int _hasAnswered; // headers or a message went out
     private volatile bool _isResponseEncoded;
@@ -101,7 +105,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         if (IsOneWay)
         {
             (response as IPooledMessage)?.Dispose();
-            EndOneWay(context.Status);
+            TryEnd(new StatusTrailer(context.Status));
             return;
         }
 
@@ -137,12 +141,15 @@ internal sealed partial class ServerCall : IMessageChunkSink
     }
 
     /// <summary>Ends the call, unless it has ended.</summary>
+    /// <param name="status">The status.</param>
+    /// <param name="trailers">The trailers; those of a one-way call are not sent.</param>
+    /// <param name="isLogged">Whether a failure has a log entry already.</param>
     /// <exception cref="Exception">The method changed the trailers meanwhile. The call has not ended.</exception>
-    public void EndWith(in Status status, Metadata? trailers)
+    public void EndWith(in Status status, Metadata? trailers, bool isLogged = false)
     {
         if (IsOneWay)
         {
-            EndOneWay(status);
+            TryEnd(new StatusTrailer(status), isLogged: isLogged);
         }
         else if (!IsEnded)
         {
@@ -166,14 +173,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
         return Interlocked.CompareExchange(ref _ended, EndMark | code, 0) == 0;
     }
 
-    private void TryEnd(in StatusTrailer trailer, FrameSerializationContext? response = null, bool isStop = false)
+    private void TryEnd(
+        in StatusTrailer trailer,
+        FrameSerializationContext? response = null,
+        bool isStop = false,
+        bool isLogged = false)
     {
-        if (IsOneWay)
-        {
-            EndOneWay(trailer.Status, isStop: isStop);
-            return;
-        }
-
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
         PooledBufferWriter head = ResponseFrames.EncodeEnd(
             trailer, Connection.PeerLimits.MaxMetadataBytes, out bool isWithoutDetails);
@@ -185,6 +190,11 @@ internal sealed partial class ServerCall : IMessageChunkSink
         if (isWithoutDetails)
         {
             CallAdmission.ReportDetails(owner, MethodName);
+        }
+
+        if (IsOneWay && EndedWith != StatusCode.OK)
+        {
+            ReportOneWay(trailer.Status, isLogged);
         }
 
         if (isStop)
@@ -214,5 +224,23 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         Connection.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
         AfterEnd(isToldMethod: isStop);
+    }
+
+    // A client may not listen for failures, and may have left.
+    private void ReportOneWay(Status status, bool isLogged)
+    {
+        if (!IsAllSent && !_isRefused)
+        {
+            return; // The client has not handed the call over, and knows of its end.
+        }
+
+        Telemetry.OneWayFailed.Count(EndedWith.ToString()); // as on the wire: a method may make up other codes
+        if (!isLogged)
+        {
+            (string method, string peer) = (PeerText.Escape(MethodName, LongestNameInLog), owner.PeerName);
+            DeferredLog.Write(
+                Settings.Logger,
+                logger => ShmLog.OneWayCallFailed(logger, method, peer, status.StatusCode, status.Detail));
+        }
     }
 }

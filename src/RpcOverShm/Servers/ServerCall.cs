@@ -14,7 +14,7 @@ namespace RpcOverShm.Servers;
 /// result, the deadline, a cancel by the client, a refusal and the end of the connection race to end the call. The
 /// first wins; later ones are dropped.
 /// </summary>
-internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? charge = null) : ConnectionCall
+internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCall
 {
     private CancellationTokenSource? _token; // made on first use
     private ReceivedMessage _request;        // the single request, if it came whole in the first frame
@@ -24,6 +24,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     private int _ended; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
+    private LeftCall _left;           // of a one-way call
 
     /// <summary>The call at its gates if it waits, is of a chain or starts in order; null for most calls.</summary>
     public CallTicket? Ticket { get; set; }
@@ -79,7 +80,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
         ? 0
         : 1 + (ticket.Caller?.Depth ?? ticket.Parent!.Depth);
 
-    public override ParentCall? Name => IsOneWay ? owner.OneWay.NextName() : new ParentCall(Connection.Id, Id);
+    public override ParentCall? Name => new ParentCall(Connection.Id, Id);
 
     public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
@@ -146,7 +147,6 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         _request.Release();
         UncountMethod();
-        charge?.EndMethod();
     }
 
     /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
@@ -154,8 +154,17 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         _request.Release();
         owner.OnLeft(this);
-        charge?.EndMethod();
     }
+
+    /// <summary>
+    /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over, or was
+    /// refused.
+    /// </summary>
+    public bool TryMarkLeft() =>
+        Interlocked.CompareExchange(ref _left, LeftCall.Left, LeftCall.Admitted) == LeftCall.Admitted;
+
+    /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
+    public bool TryMarkOver() => Interlocked.Exchange(ref _left, LeftCall.Over) != LeftCall.Left;
 
     /// <summary>Refuses a call that waits for its turn. It is in no list anymore.</summary>
     public void Refuse(in Status status)
@@ -250,4 +259,17 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
             owner.OnMethodEnded(this);
         }
     }
+}
+
+/// <summary>Whether a one-way call has outlived its connection: its bytes count for the user then.</summary>
+internal enum LeftCall : byte
+{
+    /// <summary>The method has ended, or will not begin. So are calls that are refused at their start.</summary>
+    Over,
+
+    /// <summary>The method runs, or will.</summary>
+    Admitted,
+
+    /// <summary>The connection was closed before the method was over.</summary>
+    Left,
 }

@@ -308,7 +308,7 @@ internal sealed partial class ServerConnection
     {
         if (call.IsOneWay)
         {
-            OneWay.Remove(call);
+            OnOneWayOver(call);
         }
 
         if (_hasAnswers)

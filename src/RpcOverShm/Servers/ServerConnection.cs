@@ -2,7 +2,9 @@ using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
@@ -14,7 +16,12 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed partial class ServerConnection
 {
+    // The objects of a closed connection, besides those of its calls.
+    private const int ClosedBytes = 16 << 10;
+
+    private readonly BufferBudget _left; // of the user's one-way calls whose connections are closed
     private volatile bool _isRefusing;
+    private volatile bool _isRefusingOneWay;
     private long _admitted;
     private long _admittedAtLastLook;
     private bool _wasIdleAtLastLook;
@@ -22,38 +29,26 @@ internal sealed partial class ServerConnection
     /// <summary>Takes ownership of the link.</summary>
     /// <param name="link">The link.</param>
     /// <param name="settings">The settings of the server, or of the channel's callbacks.</param>
-    /// <param name="server">The gate of the calls of all connections.</param>
-    /// <param name="budget">The bytes that all connections may make this process keep.</param>
+    /// <param name="shared">What the connections of the server share.</param>
     /// <param name="onGoAway">Hears that the peer takes no more calls; null for nobody.</param>
     public ServerConnection(
-        PeerLink link,
-        ServerSettings settings,
-        CallGate server,
-        BufferBudget budget,
-        Action<Connection>? onGoAway = null)
+        PeerLink link, ServerSettings settings, SharedLimits shared, Action<Connection>? onGoAway = null)
     {
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
-        _server = server;
+        _server = shared.Calls;
         _gate = new CallGate(Limits.PerConnection) { IsHeld = () => IsHeldByAnswers, LetInLater = GoOnLater };
-        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, budget)
+        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
         {
             OnAnswersSank = GoOnLater,
         };
-        Action? giveBack = link.OnUnmapped;
-        link.OnUnmapped = () =>
-        {
-            Budget.End();
-            if (giveBack is not null)
-            {
-                OneWay.RunWhenEmpty(giveBack);
-            }
-        };
+        _left = shared.LeftBy(link.Identity.UserId);
+        link.OnUnmapped += Budget.End;
 
         Connection = new Connection(
             link,
             settings.Scheduling,
-            charge => new ServerCall(this, charge) { IsOneWay = charge is not null },
+            isOneWay => new ServerCall(this) { IsOneWay = isOneWay },
             onGoAway,
             new IncomingBounds(Budget, settings.Limits.HeadTimeout));
     }
@@ -78,8 +73,8 @@ internal sealed partial class ServerConnection
     /// </summary>
     public bool IsOfThisProcess { get; }
 
-    /// <summary>The one-way calls whose methods run or wait.</summary>
-    public OneWayCalls OneWay { get; } = new();
+    /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
+    public DrainCounter OneWay { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
@@ -95,15 +90,30 @@ internal sealed partial class ServerConnection
     /// <param name="isOfChain">
     /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
     /// </param>
-    /// <param name="oneWay">
-    /// The call if it is one-way; null for any other. It would be lost, so it is refused only after a stop's grace.
+    /// <param name="isOneWay">
+    /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.
     /// </param>
-    public Status? TryAdmit(bool isOfChain, ServerCall? oneWay = null)
+    public Status? TryAdmit(bool isOfChain, bool isOneWay = false)
     {
+        if (isOneWay && _left.UsedBytes >= _left.LimitBytes)
+        {
+            LimitEvents.Reached(
+                Settings.Logger,
+                _left.Option,
+                _left.LimitBytes,
+                $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
+            return StatusMapping.BufferFull(_left);
+        }
+
         // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
-        if (oneWay is not null ? !OneWay.TryAdd(oneWay) : _isRefusing && !isOfChain)
+        if (isOneWay ? _isRefusingOneWay : _isRefusing && !isOfChain)
         {
             return StatusMapping.ServerStopping;
+        }
+
+        if (isOneWay)
+        {
+            OneWay.Add();
         }
 
         Volatile.Write(ref _admitted, _admitted + 1);
@@ -136,15 +146,50 @@ internal sealed partial class ServerConnection
         RefuseWaiting();
     }
 
-    /// <summary>Ends every call of the connection. The tokens of the methods fire.</summary>
+    /// <summary>
+    /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed. Returns
+    /// false if the method is over.
+    /// </summary>
+    public bool LeaveBehind(ServerCall call)
+    {
+        // Set before the mark, after which another thread may read it. Metadata takes more memory than in its records.
+        long cost = call.Sending.OneWayCost + MetadataCodec.MeasureKeptBytes(call.RequestHeaders);
+        call.Sending.OneWayCost = cost;
+        _left.TakeAnyway(cost);
+        if (call.TryMarkLeft())
+        {
+            return true;
+        }
+
+        _left.Give(cost);
+        return false;
+    }
+
+    /// <summary>Uncounts a one-way call whose method has ended or will not begin.</summary>
+    public void OnOneWayOver(ServerCall call)
+    {
+        if (!call.TryMarkOver())
+        {
+            _left.Give(call.Sending.OneWayCost);
+            Connection.Forget(call);
+        }
+
+        OneWay.RemoveByAnyThread();
+    }
+
+    /// <summary>
+    /// Ends every call of the connection, also the one-way ones that its close has left, and refuses later ones. The
+    /// tokens of the methods fire.
+    /// </summary>
     public void EndAllCalls(in Status status)
     {
+        // StoreLoad: the flag is set before the calls are read. The reader adds a call before it reads the flag.
+        _isRefusingOneWay = true;
+        Interlocked.MemoryBarrierProcessWide();
         foreach (ConnectionCall call in Connection.IncomingSnapshot())
         {
             ((ServerCall)call).Stop(status);
         }
-
-        OneWay.Stop(status);
     }
 
     /// <summary>
@@ -154,6 +199,23 @@ internal sealed partial class ServerConnection
     public async Task WhenIdleAsync()
     {
         await Task.WhenAny(WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
-        await OneWay.WhenEmptyAsync().ConfigureAwait(false);
+        await WhenNoOneWayAsync().ConfigureAwait(false);
     }
+
+    /// <summary>
+    /// Completes when no method of a one-way call runs or waits, after the connection was closed. Until then its own
+    /// objects count for its user, too.
+    /// </summary>
+    public async Task WhenLeftAsync()
+    {
+        if (OneWay.Count > 0)
+        {
+            _left.TakeAnyway(ClosedBytes);
+            await WhenNoOneWayAsync().ConfigureAwait(false);
+            _left.Give(ClosedBytes);
+        }
+    }
+
+    /// <summary>Completes when no method of a one-way call runs or waits.</summary>
+    public Task WhenNoOneWayAsync() => OneWay.Total == 0 ? Task.CompletedTask : OneWay.WhenEmptyAsync();
 }

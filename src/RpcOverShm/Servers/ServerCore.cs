@@ -16,7 +16,7 @@ internal sealed class ServerCore
     private static readonly CloseReason s_stopped = new(CloseKind.Local, "The server was stopped.");
 
     private readonly ServerSettings _settings;
-    private readonly CallGate _calls;
+    private readonly SharedLimits _shared;
     private readonly Gate _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionObserver _observer;
@@ -35,8 +35,7 @@ internal sealed class ServerCore
     {
         _settings = settings;
         _observer = observer;
-        _calls = new CallGate(settings.Limits.Calls);
-        Budget = new BufferBudget(ServerLimits.BytesOption, settings.Limits.Bytes);
+        _shared = new SharedLimits(settings.Limits);
         _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, LookForIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
         _idleTimer?.Start();
@@ -58,7 +57,7 @@ internal sealed class ServerCore
     public string SocketPath => _listener.SocketPath;
 
     /// <summary>The bytes that clients make the server keep.</summary>
-    public BufferBudget Budget { get; }
+    public BufferBudget Budget => _shared.Budget;
 
     /// <summary>
     /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
@@ -121,7 +120,7 @@ internal sealed class ServerCore
     {
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
         await WaitAsync(gone, WaitBounds.SafetyTimeout, hurry).ConfigureAwait(false);
-        Task oneWays = Task.WhenAll(connections.Select(connection => connection.OneWay.WhenEmptyAsync()));
+        Task oneWays = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
         await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
     }
 
@@ -171,7 +170,7 @@ internal sealed class ServerCore
 
     private void OnConnected(PeerLink link)
     {
-        var connection = new ServerConnection(link, _settings, _calls, Budget);
+        var connection = new ServerConnection(link, _settings, _shared);
         bool isRequested;
         using (_gate.Enter())
         {
@@ -187,7 +186,7 @@ internal sealed class ServerCore
         {
             // The close is not for the loop of the doors, because it runs the user's logger.
             connection.StopAccepting();
-            connection.OneWay.Stop(StatusMapping.ServerStopping);
+            connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
             PoolWork.Queue(Reject, connection);
             return;
@@ -212,16 +211,16 @@ internal sealed class ServerCore
     private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
-
-        // A stop must still find the methods of one-way calls.
-        connection.OneWay.RunWhenEmpty(() => Forget(connection));
+        _ = ForgetWhenLeftAsync(connection);
         ProcessCounts.Sessions.Remove();
         await session.Started.ConfigureAwait(false);
         await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
-    private void Forget(ServerConnection connection)
+    // A stop must still find the methods of one-way calls.
+    private async Task ForgetWhenLeftAsync(ServerConnection connection)
     {
+        await connection.WhenLeftAsync().ConfigureAwait(false);
         using (_gate.Enter())
         {
             _connections.Remove(connection);

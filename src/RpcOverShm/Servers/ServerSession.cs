@@ -77,7 +77,7 @@ internal sealed class ServerSession
     /// </summary>
     public async Task EndInstancesAsync(ILogger logger)
     {
-        await _connection.OneWay.WhenEmptyAsync().ConfigureAwait(false);
+        await _connection.WhenNoOneWayAsync().ConfigureAwait(false);
         if (Interlocked.CompareExchange(ref _instances, ServiceInstances.Ended, null) is { } instances)
         {
             await instances.EndAsync(logger).ConfigureAwait(false);

@@ -53,8 +53,8 @@ internal sealed record ServerSettings
     /// <summary>The instances of services that live as long as the server, or the channel that offers them.</summary>
     public ServiceInstances Instances { get; } = new(isStriped: true);
 
-    /// <summary>Hears of one-way calls that have failed; null for nobody.</summary>
-    public OneWayObserver? OneWayFailed { get; init; }
+    /// <summary>The channel that offers the services, which its connections keep alive; null for a server.</summary>
+    public object? Channel { get; init; }
 
     public required ILogger Logger { get; init; }
 

@@ -70,6 +70,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         }
 
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Ready));
+        await QuietAsync(channel);
         Look(channel);
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Idle));
     }
@@ -125,7 +126,8 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     /// <summary>Waits until the channel has no call: its user may see the end of a call before.</summary>
     private static Task QuietAsync(ShmChannel channel) => Timeouts.Eventually(() => IsQuiet(channel));
 
-    private static bool IsQuiet(ShmChannel channel) => channel.Connections.Current is not { OutgoingCount: > 0 };
+    private static bool IsQuiet(ShmChannel channel) =>
+        channel.Connections.Current is null or { OutgoingCount: 0, OneWayCount: 0 };
 
     private static void Look(ShmChannel channel)
     {

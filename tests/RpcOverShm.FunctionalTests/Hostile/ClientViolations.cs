@@ -243,7 +243,7 @@ internal static class ClientViolations
         new(
             "one-way call under the server's ids",
             peer => peer.Send(FrameKind.CallStart, new CallId(0, 1, true), WholeOneWay, UnaryHead, Message("x")),
-            "out of range"),
+            "which is not open"),
         new("one-way call out of turn", peer =>
         {
             peer.Send(FrameKind.CallStart, First, WholeOneWay, UnaryHead, Message("x"));
@@ -255,9 +255,9 @@ internal static class ClientViolations
                 FrameKind.CallStart, new CallId(0, 2, false), WholeOneWay, UnaryHead, Message("x")),
             "started twice or out of turn"),
         new(
-            "credit for one-way calls beyond the window",
+            "credit for the connection",
             peer => peer.Send(FrameKind.Credit, argument: 1),
-            "bytes for one-way calls"),
+            "a Credit for call 0"),
     ];
 
     private static FrameFlags WholeOneWay => FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose;

@@ -202,13 +202,14 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         hello[12] = 2;    // HighestVersion
         hello[14] = 0xFF; // RefusalReason
         hello[16] = (byte)hello.Length;
-        hello.AsSpan(20, 4).Fill(0xFF); // Reserved
-        hello.AsSpan(60, 4).Fill(0xFF); // Reserved
+        hello.AsSpan(20, 4).Fill(0xFF); // Features
+        hello.AsSpan(60, 4).Fill(0xFF); // MaxRunning
         DescriptorPassing.Send(socket, hello, descriptor);
 
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
         Assert.That((answer.Hello.LowestVersion, answer.Hello.HighestVersion), Is.EqualTo(((ushort)1, (ushort)1)));
+        Assert.That(answer.Hello.Features, Is.Zero, "The server agrees to what it knows.");
     }
 
     [Test]

@@ -91,6 +91,46 @@ internal sealed class HostileBillTests : PeerFixture
     },
     served => served is { Running: 10_000, Waiting: 10_000 });
 
+    // The calls of closed connections count for their user: 128 MiB, and one connection's window beyond.
+    [Test]
+    public async Task OneWayCalls_OfAClientThatConnectsAgainAndAgain()
+    {
+        const int Connections = 500;
+        const int CallsOfEach = 250;
+        const long CostOfCall = (1 << 10) + 1000;
+        Testing.PeerProcess server = await StartPeerAsync();
+        await server.DoAsync($"serve-default {Address} {Directory.Path}");
+        ScriptClient innocent = OpenClient();
+        await innocent.UnaryAsync(Payloads.Of("before")).ResponseAsync.Bounded();
+        Memory before = await MeasureAsync(server);
+        byte[] request = Message("rest" + new string('x', 1000));
+        for (int i = 0; i < Connections; i++)
+        {
+            using RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits);
+            for (int slot = 0; slot < CallsOfEach; slot++)
+            {
+                await SendAsync(
+                    peer,
+                    FrameKind.CallStart,
+                    slot,
+                    FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose,
+                    UnaryHead,
+                    request);
+            }
+
+            await peer.ReadByVictimAsync();
+        }
+
+        Served served = Served.Of(server);
+        Memory during = await MeasureAsync(server);
+        await innocent.UnaryAsync(Payloads.Of("innocent")).ResponseAsync.Bounded();
+
+        TestContext.Out.WriteLine($"Before and during: {before}, {during}; {served}.");
+        Assert.That(
+            served.Running, Is.InRange(10_000, (128 * MiB / CostOfCall) + (2 * CallsOfEach)), "calls left behind");
+        Assert.That(during.Heap - before.Heap, Is.LessThan(MostDuring + (4 * 128 * MiB)), "heap");
+    }
+
     private static async Task SendAsync(
         RawPeer peer, FrameKind kind, int slot, FrameFlags flags, byte[] head, byte[] body, uint argument = 0) =>
         Assert.That(

@@ -32,7 +32,7 @@ internal sealed class HostileClientTests : VictimFixture
     }
 
     [Test]
-    public async Task OneWayCalls_WithoutCredit_AreAViolation()
+    public async Task OneWayCalls_BeyondTheWindow_AreAViolation()
     {
         var let = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         Victim victim = await StartVictimAsync(script => script.Unary = async (request, _) =>
@@ -50,8 +50,8 @@ internal sealed class HostileClientTests : VictimFixture
         string lastWord = await peer.ClosedAsync();
         await acting.Bounded();
 
-        Assert.That(lastWord, Does.Contain("A one-way call without credit"));
-        let.SetResult(); // Methods of one-way calls outlive the connection, which keeps its place until then.
+        Assert.That(lastWord, Does.Contain("A one-way call without room: those before it cost"));
+        let.SetResult(); // Methods of one-way calls outlive the connection.
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
@@ -161,11 +161,11 @@ internal sealed class HostileClientTests : VictimFixture
 
     private static async Task SendManyOneWayAsync(RawPeer peer)
     {
-        for (uint i = 1; i < 2000; i++)
+        for (int slot = 0; slot < 2000; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(
                 FrameKind.CallStart,
-                new CallId(0, i, false),
+                new CallId(slot, 1, false),
                 FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose,
                 UnaryHead,
                 Message("wait"));

@@ -41,9 +41,9 @@ internal static class ServerViolations
             "bytes too many in response metadata"),
         new("headers of one byte", peer => peer.Send(FrameKind.Headers, First, 0, head: [9]), "A field of 2 bytes"),
         new(
-            "credit for one-way calls beyond the window",
+            "credit for the connection",
             peer => peer.Send(FrameKind.Credit, argument: 1),
-            "bytes for one-way calls"),
+            "a Credit for call 0"),
         new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "where none are served"),
         new("start of the client's own call", peer => peer.StartUnary(First), "may not send it"),
         new("half-close from the server", peer => peer.Send(FrameKind.HalfClose, First), "may not send it"),

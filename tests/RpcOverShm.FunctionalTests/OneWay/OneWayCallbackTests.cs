@@ -42,27 +42,30 @@ internal sealed class OneWayCallbackTests : CallbackFixture
     }
 
     [Test]
-    public async Task CallbackThatFails_IsReportedByTheChannel()
+    public async Task CallbackThatFails_IsReportedToTheServer()
     {
-        var failed = new TaskCompletionSource<ShmOneWayCallFailure>();
+        var failed = new TaskCompletionSource<(string Method, Status Status)>(
+            TaskCreationOptions.RunContinuationsAsynchronously);
         (ShmRig rig, ShmChannel channel) = await StartAsync(
             new Script
             {
                 Unary = async (request, context) =>
                 {
-                    await new ScriptClient(context.GetShmSession().CreateOneWayInvoker()).UnaryAsync(request);
+                    CallInvoker back = context.GetShmSession().CreateOneWayInvoker(
+                        onFailed: (method, status) => failed.SetResult((method.FullName, status)));
+                    await new ScriptClient(back).UnaryAsync(request);
                     return request;
                 },
             },
             new Script { Unary = (_, _) => throw new InvalidOperationException("The callback fails.") });
         rig.Log.Expect(MethodThrew);
-        channel.OneWayCallFailed += (sender, failure) => failed.SetResult(failure);
 
         await To(channel).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        ShmOneWayCallFailure failure = await failed.Task.Bounded();
-        Assert.That(failure.Exception, Is.TypeOf<InvalidOperationException>());
-        Assert.That(failure.Session, Is.Null);
+        (string failedMethod, Status failure) = await failed.Task.Bounded();
+        Assert.That(failedMethod, Is.EqualTo(Script.UnaryMethod.FullName));
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unknown));
+        Assert.That((await rig.Log.WaitForAsync(MethodThrew)).Exception, Is.TypeOf<InvalidOperationException>());
     }
 
     [Test]

@@ -12,7 +12,7 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
     protected const int MethodThrew = 301;
     protected const int OneWayCallFailed = 308;
 
-    private readonly ConcurrentQueue<ShmOneWayCallFailure> _failures = new();
+    private readonly ConcurrentQueue<Failure> _failures = new();
     private readonly ConcurrentQueue<string> _begun = new();
     private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _ended;
@@ -23,7 +23,8 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
     /// <summary>The number of methods that have returned or thrown.</summary>
     protected int Ended => Volatile.Read(ref _ended);
 
-    protected ShmOneWayCallFailure[] Failures => [.. _failures];
+    /// <summary>The calls of the one-way clients that have failed after they were sent.</summary>
+    protected Failure[] Failures => [.. _failures];
 
     protected Script Script => new() { Unary = RunAsync };
 
@@ -32,18 +33,17 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
     protected Task<ShmRig> StartOneWayAsync(Action<ShmServerOptions>? change = null, RigOptions? options = null) =>
         StartOneWayAsync(Script, change, options);
 
-    protected async Task<ShmRig> StartOneWayAsync(
-        Script script, Action<ShmServerOptions>? change = null, RigOptions? options = null)
-    {
-        ShmRig rig = await StartShmAsync(
-            script, (options ?? RigOptions.AnySize) with { Server = change });
-        rig.Server.OneWayCallFailed += (_, failure) => _failures.Enqueue(failure);
-        return rig;
-    }
+    protected Task<ShmRig> StartOneWayAsync(
+        Script script, Action<ShmServerOptions>? change = null, RigOptions? options = null) =>
+        StartShmAsync(script, (options ?? RigOptions.AnySize) with { Server = change });
 
-    protected static ScriptClient OneWay(ShmRig rig) => new(rig.ShmChannel.CreateOneWayInvoker());
+    protected ScriptClient OneWay(ShmRig rig) => OneWay(rig.ShmChannel);
 
-    protected async Task<ShmOneWayCallFailure> WaitForFailureAsync()
+    protected ScriptClient OneWay(ShmChannel channel) => new(channel.CreateOneWayInvoker(OnFailed));
+
+    protected void OnFailed(IMethod method, Status status) => _failures.Enqueue(new Failure(method.FullName, status));
+
+    protected async Task<Failure> WaitForFailureAsync()
     {
         await Timeouts.Eventually(() => !_failures.IsEmpty, "a failure is reported");
         return Failures.Single();
@@ -95,4 +95,7 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
             Interlocked.Increment(ref _ended);
         }
     }
+
+    /// <summary>A failure, as the handler of an invoker is told.</summary>
+    protected sealed record Failure(string Method, Status Status);
 }

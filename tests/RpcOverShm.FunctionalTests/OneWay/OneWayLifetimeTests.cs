@@ -1,4 +1,8 @@
 using System.Diagnostics;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.OneWay;
 
@@ -28,7 +32,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
     }
 
     [Test]
-    public async Task Call_BeyondTheCallsThatTheServerTakes_Fails([Values] bool isBlocking)
+    public async Task Call_BeyondTheCallsThatTheServerTakes_WaitsForASlot([Values] bool isBlocking)
     {
         ShmRig rig = await StartOneWayAsync(options =>
         {
@@ -39,37 +43,23 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         await stream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
         Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.True);
 
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100));
         RpcException failure = await FailureOf(isBlocking
+            ? Timeouts.OnThread(() => OneWay(rig).Unary(Payloads.Of("late"), options))
+            : OneWay(rig).UnaryAsync(Payloads.Of("late"), options).ResponseAsync);
+        Task waiting = isBlocking
             ? Timeouts.OnThread(() => OneWay(rig).Unary(Payloads.Of("x")))
-            : OneWay(rig).UnaryAsync(Payloads.Of("x")).ResponseAsync);
+            : OneWay(rig).UnaryAsync(Payloads.Of("x")).ResponseAsync;
+        await stream.RequestStream.CompleteAsync().Bounded();
+        Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.False);
+        await waiting.Bounded();
 
-        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(Begun, Is.Empty);
-    }
-
-    [Test]
-    public async Task Connection_KeepsItsPlace_UntilItsCallsHaveEnded()
-    {
-        ShmRig rig = await StartOneWayAsync(options => options.Listen.MaxConnectionsPerProcess = 1);
-        await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => Begun.Length == 1);
-        await rig.ShmChannel.DisposeAsync();
-        await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
-        ShmChannel next = rig.OpenChannel();
-        var client = new ScriptClient(next.CreateCallInvoker());
-
-        RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));
-        Release();
-        var ready = new CallOptions().WithWaitForReady();
-        await client.UnaryAsync(Payloads.Of("x"), ready).ResponseAsync.Bounded();
-
-        Assert.That(failure.Status.Detail, Does.Contain("MaxConnectionsPerProcess"));
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(Begun, Is.EqualTo(["x"]));
     }
 
-    // When this passes, Connection_KeepsItsPlace_UntilItsCallsHaveEnded is wrong.
     [Test]
-    [Explicit("Places of connections are all that bounds the one-way calls which clients leave behind, so a closed "
-        + "connection keeps its place. It can give it back at once when such calls have a budget of their user.")]
     public async Task Newcomer_WhileCallsOfClientsThatHaveLeftRun_IsServed()
     {
         const int Places = 3;
@@ -96,6 +86,118 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         Assert.That(Ended, Is.EqualTo(1), "the calls that were left behind still run");
         Release();
         await Timeouts.Eventually(() => Ended == Places + 1);
+    }
+
+    [Test]
+    public async Task CallsOfClientsThatLeave_CountForTheirUser_UntilTheyHaveEnded()
+    {
+        const int Leaving = 3;
+        const long Limit = 256 << 10;
+        ShmRig rig = await StartOneWayAsync(
+            options =>
+            {
+                options.Limits.MaxConnectionBufferSize = Limit;
+                options.MaxReceiveMessageSize = (int)Limit / 2;
+            });
+        for (int i = 0; i < Leaving; i++)
+        {
+            await using ShmChannel leaving = rig.OpenChannel();
+            ScriptClient client = OneWay(leaving);
+            for (int sent = 0; sent < 100; sent++)
+            {
+                await client.UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+            }
+
+            await Timeouts.Eventually(() => Begun.Length == (i + 1) * 100);
+        }
+
+        await Timeouts.Eventually(() => rig.Served.Count(one => one.Connection.CloseReason is not null) == Leaving);
+        await OneWay(rig).UnaryAsync(Payloads.Of("refused")).ResponseAsync.Bounded();
+        Failure failure = await WaitForFailureAsync();
+        string answer = (await rig.Client.UnaryAsync(Payloads.Of("x")).ResponseAsync.Bounded()).Text();
+        Release();
+        await Timeouts.Eventually(() => Ended == (Leaving * 100) + 1);
+        await OneWay(rig).UnaryAsync(Payloads.Of("taken")).ResponseAsync.Bounded();
+
+        await Timeouts.Eventually(() => Begun.Contains("taken"));
+        Assert.That(failure.Status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(failure.Status.Detail, Does.Contain("MaxConnectionBufferSize"));
+        Assert.That(answer, Is.EqualTo("x"), "Other calls are served.");
+        Assert.That(Begun, Does.Not.Contain("refused"));
+    }
+
+    // Their Ends wait behind an answer that the client does not read.
+    [Test]
+    public async Task RefusedCalls_OfAClientThatLeaves_DoNotCountForTheirUser()
+    {
+        const int Calls = 200;
+        const int Limit = 256 << 10;
+        ShmRig rig = await StartOneWayAsync(
+            new Script
+            {
+                Unary = (request, context) => request.Text() == "answer"
+                    ? Task.FromResult(Payloads.OfSize(Limit / 2))
+                    : Script.Unary!(request, context),
+            },
+            options =>
+            {
+                options.Limits.MaxConnectionBufferSize = Limit;
+                options.MaxReceiveMessageSize = 1000;
+                options.Ring.Capacity = 64 << 10;
+            });
+        using (RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath))
+        {
+            const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+            byte[] tooLarge = Message(new string('x', 1200));
+            peer.Send(FrameKind.CallStart, new CallId(0, 1, false), Whole, UnaryHead, Message("answer"));
+            await Timeouts.Eventually(() => peer.PeerTail > 32 << 10, "the answer is in the ring");
+            for (int slot = 1; slot <= Calls; slot++)
+            {
+                Assert.That(await peer.SendWhenThereIsSpaceAsync(
+                    FrameKind.CallStart, new CallId(slot, 1, false), Whole | FrameFlags.OneWay, UnaryHead, tooLarge));
+            }
+
+            await peer.ReadByVictimAsync();
+            Assert.That(rig.Served.Single().Connection.IncomingCount, Is.GreaterThanOrEqualTo(Calls), "Ends that wait");
+        }
+
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+        await OneWay(rig).UnaryAsync(Payloads.Of("taken")).ResponseAsync.Bounded();
+
+        await Timeouts.Eventually(() => Begun.Contains("taken"));
+        Assert.That(Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task CallOfAClientThatHasLeft_KeepsNoOtherCall_AndIsForgottenAtItsEnd()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        using AsyncUnaryCall<Payload> other = rig.Client.UnaryAsync(Payloads.Of("hold"));
+        await Timeouts.Eventually(() => Begun.Length == 2);
+        ServerConnection served = rig.Served.Single();
+
+        await rig.ShmChannel.DisposeAsync();
+        await served.Connection.Closed.Bounded();
+        int kept = served.Connection.IncomingSnapshot().Length;
+        Release();
+
+        await Timeouts.Eventually(() => served.Connection.IncomingSnapshot().Length == 0);
+        Assert.That(kept, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Calls_OfAChannelThatIsDisposed_AreNotReported_AsTheyGoOn()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Length == 1);
+
+        await rig.ShmChannel.DisposeAsync();
+        Release();
+
+        await Timeouts.Eventually(() => Ended == 1);
+        Assert.That(Failures, Is.Empty);
     }
 
     [Test]
@@ -146,7 +248,9 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         // .NET's timers count in ticks of the system, and may be early by one.
         Assert.That(Stopwatch.GetElapsedTime(before), Is.GreaterThanOrEqualTo(grace * 0.9));
 
-        await Timeouts.Eventually(() => Failures.Length == 2);
+        await Timeouts.Eventually(() => rig.Log.Of(OneWayCallFailed).Count == 2);
+        Assert.That(rig.Log.Of(OneWayCallFailed).Select(entry => entry.Message), Is.All.Contains("Unavailable"));
+        await Timeouts.Eventually(() => Failures.Length == (hasClientLeft ? 0 : 2));
         Assert.That(
             Failures.Select(failure => failure.Status.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
         await Timeouts.Eventually(() => Ended == 1);

@@ -48,14 +48,14 @@ internal sealed class OneWayLimitTests : OneWayFixture
         ScriptClient client = OneWay(rig);
         string[] sent = ["hold", .. Enumerable.Range(0, 100).Select(number => $"{number}")];
 
-        foreach (string text in sent)
-        {
-            await client.UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
-        }
-
+        // With one slot for all calls of the connection, they wait at the client.
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        Task[] calls = [.. sent.Select(text => client.UnaryAsync(Payloads.Of(text)).ResponseAsync)];
+        await (isOfServer ? Task.WhenAll(calls) : calls[0]).Bounded();
         await Timeouts.Eventually(() => Begun.Length == 1);
         Release();
 
+        await Task.WhenAll(calls).Bounded();
         await Timeouts.Eventually(() => Ended == sent.Length);
         Assert.That(Begun, Is.EqualTo(sent));
         Assert.That(Failures, Is.Empty);
@@ -169,12 +169,11 @@ internal sealed class OneWayLimitTests : OneWayFixture
         {
             Unary = (_, _) => throw new RpcException(new Status(StatusCode.NotFound, "")),
         });
-        rig.Server.OneWayCallFailed += (_, _) =>
+        var client = new ScriptClient(rig.ShmChannel.CreateOneWayInvoker((_, _) =>
         {
             mayGoOn.Wait();
             Interlocked.Increment(ref reported);
-        };
-        ScriptClient client = OneWay(rig);
+        }));
 
         Task sending = Timeouts.OnThread(() =>
         {
@@ -183,7 +182,7 @@ internal sealed class OneWayLimitTests : OneWayFixture
                 client.Unary(Payloads.Empty);
             }
         });
-        await Timeouts.Eventually(() => LimitReachedBySender(rig), "the client has no credit left");
+        await Timeouts.Eventually(() => LimitReachedBySender(rig), "the client has no room left");
         bool isSending = !sending.IsCompleted;
         mayGoOn.Set();
         await sending.Bounded();

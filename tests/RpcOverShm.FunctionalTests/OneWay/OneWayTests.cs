@@ -1,5 +1,4 @@
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.OneWay;
 
@@ -167,17 +166,16 @@ internal sealed class OneWayTests : OneWayFixture
     {
         ShmRig rig = await StartOneWayAsync();
         rig.Log.Expect(MethodThrew);
-        long before = OneWayFailures.CountOf("Unknown");
+        long before = Diagnostics.Telemetry.OneWayFailed.CountOf("Unknown");
 
         await OneWay(rig).UnaryAsync(Payloads.Of("fail")).ResponseAsync.Bounded();
 
-        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Failure failure = await WaitForFailureAsync();
         Assert.That(failure.Method, Is.EqualTo(Script.UnaryMethod.FullName));
-        Assert.That(failure.Exception, Is.TypeOf<InvalidOperationException>());
         Assert.That(failure.Status.StatusCode, Is.EqualTo(StatusCode.Unknown));
-        Assert.That((failure.Session!.Id, failure.Peer), Is.EqualTo((1, rig.Served.Single().PeerName)));
-        Assert.That(OneWayFailures.CountOf("Unknown"), Is.EqualTo(before + 1));
-        Assert.That((await rig.Log.WaitForAsync(MethodThrew)).Exception, Is.SameAs(failure.Exception));
+        Assert.That(Diagnostics.Telemetry.OneWayFailed.CountOf("Unknown"), Is.EqualTo(before + 1));
+        Assert.That(
+            (await rig.Log.WaitForAsync(MethodThrew)).Exception, Is.TypeOf<InvalidOperationException>());
         Assert.That((await rig.Client.UnaryAsync(Payloads.Of("x")).ResponseAsync.Bounded()).Text(), Is.EqualTo("x"));
     }
 
@@ -195,11 +193,11 @@ internal sealed class OneWayTests : OneWayFixture
 
         await OneWay(rig).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Failure failure = await WaitForFailureAsync();
         Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.NotFound, "not here")));
-        Assert.That(failure.Exception, Is.Null);
         LogEntry entry = await rig.Log.WaitForAsync(OneWayCallFailed);
-        Assert.That(entry.Message, Does.Contain(Script.UnaryMethod.FullName).And.Contain("not here"));
+        Assert.That(entry.Message, Does.Contain(Script.UnaryMethod.FullName)
+            .And.Contain("not here").And.Contain(rig.Served.Single().PeerName));
         Assert.That(entry.Level, Is.EqualTo(LogLevel.Warning));
     }
 
@@ -210,26 +208,48 @@ internal sealed class OneWayTests : OneWayFixture
     {
         ShmRig rig = await StartOneWayAsync();
 
-        await rig.ShmChannel.CreateOneWayInvoker()
-            .AsyncUnaryCall(Script.Define(MethodType.Unary, method), null, default, Payloads.OfSize(100_000))
+        await rig.ShmChannel.CreateOneWayInvoker(OnFailed)
+            .AsyncUnaryCall(Script.Define(MethodType.Unary, method), null, default, Payloads.OfSize(10_000))
             .ResponseAsync.Bounded();
 
-        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Failure failure = await WaitForFailureAsync();
         Assert.That(failure.Status.StatusCode, Is.EqualTo(status));
         Assert.That(failure.Method, Does.EndWith(method));
         await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => Begun.Contains("next"));
     }
 
-    [TestCase(5_000)]
-    [TestCase(1_000_000)]
-    public async Task RequestAboveTheServersLimit_IsReported(int bytes)
+    [Test]
+    public async Task RequestAboveTheServersLimit_IsReported()
     {
         ShmRig rig = await StartOneWayAsync(options: RigOptions.AnySize with { ServerMaxReceive = 1000 });
 
-        await OneWay(rig).UnaryAsync(Payloads.OfSize(bytes)).ResponseAsync.Bounded();
+        await OneWay(rig).UnaryAsync(Payloads.OfSize(5_000)).ResponseAsync.Bounded();
 
         Assert.That((await WaitForFailureAsync()).Status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Contains("next"));
+    }
+
+    [Test]
+    public async Task LargeCall_ThatIsRefusedOnItsWay_FailsOrIsReported()
+    {
+        ShmRig rig = await StartOneWayAsync(
+            options: RigOptions.AnySize with { ServerMaxReceive = 1000, RingCapacity = 64 << 10 });
+
+        RpcException? failure = null;
+        try
+        {
+            await OneWay(rig).UnaryAsync(Payloads.OfSize(3_000_000)).ResponseAsync.Bounded();
+        }
+        catch (RpcException exception)
+        {
+            failure = exception; // The end came before the last frame was sent.
+        }
+
+        Assert.That(
+            failure?.StatusCode ?? (await WaitForFailureAsync()).Status.StatusCode,
+            Is.EqualTo(StatusCode.ResourceExhausted));
         await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => Begun.Contains("next"));
     }
@@ -240,9 +260,10 @@ internal sealed class OneWayTests : OneWayFixture
         const int HandlerThrew = 309;
         ShmRig rig = await StartOneWayAsync();
         rig.Log.Expect(MethodThrew, HandlerThrew);
-        rig.Server.OneWayCallFailed += (_, _) => throw new InvalidOperationException("The handler fails.");
+        var failing = new ScriptClient(rig.ShmChannel.CreateOneWayInvoker(
+            (_, _) => throw new InvalidOperationException("The handler fails.")));
 
-        await OneWay(rig).UnaryAsync(Payloads.Of("fail")).ResponseAsync.Bounded();
+        await failing.UnaryAsync(Payloads.Of("fail")).ResponseAsync.Bounded();
 
         await rig.Log.WaitForAsync(HandlerThrew);
         await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();

@@ -89,7 +89,7 @@ internal sealed class PythonCallTests : PythonFixture
     [TestCase(2000, 100, true)]
     [TestCase(5, 1_000_000, true)]
     [TestCase(3, 0, false)]
-    public async Task OneWayCalls_OfAnySize_AllRun_AndTheServerGivesCreditAgain(int count, int bytes, bool isMuch)
+    public async Task OneWayCalls_OfAnySize_AllRun_AndEachIsEnded(int count, int bytes, bool isMuch)
     {
         int right = 0;
         (_, PythonClient client) = await StartPairAsync(script: new Script

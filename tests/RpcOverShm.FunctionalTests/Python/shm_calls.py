@@ -181,13 +181,14 @@ class Commands:
         return f"{status.code} [{status.detail}]"
 
     def one_way(self, count: str, size: str) -> str:
-        """Makes one-way calls of the script. Reports whether the server had to give credit again."""
+        """Makes one-way calls of the script, and waits for their Ends. Reports whether they needed room again."""
         connection = self._connections[-1]
         used = 0
         for _ in range(int(count)):
-            before = connection.one_way_credit
+            before = connection.one_way_cost
             connection.send_one_way("/rpcovershm.testing.Script/Unary", payload(pattern(int(size), 5)))
-            used += before - connection.one_way_credit if before > connection.one_way_credit else 0
+            used += connection.one_way_cost - before if connection.one_way_cost > before else 0
+        connection.wait(lambda: connection.one_way_cost == 0)
         return f"{used > connection.peer_limits.call_window}"
 
     def deadline(self, milliseconds: str) -> str:

@@ -669,7 +669,8 @@ class Connection:
             raise
         finally:
             os.close(fd)
-        self.one_way_credit = self.peer_limits.call_window
+        self.one_way_cost = 0  # of the one-way calls without an End
+        self._one_way: dict[int, int] = {}  # their costs
         self._socket.setblocking(False)
         self.outgoing = OutgoingRing(self._own, self._peer, self._ring)
         self.incoming = IncomingRing(self._own, self._peer, self._ring)
@@ -696,11 +697,15 @@ class Connection:
         return call
 
     def send_one_way(self, method: str, message: bytes) -> None:
-        """Makes a one-way call when the server has room for it. Any frame for its id is one for no open call."""
-        self.wait(lambda: self.one_way_credit > 0)
-        call_id = self._next_id()
+        """Makes a one-way call when the server has room for it. Its End gives the room back."""
+        self.wait(lambda: self.one_way_cost < self.peer_limits.call_window
+                  and len(self._one_way) < max(1, self.peer_limits.max_calls // 2))
+        call = Call(self, self._next_id())
+        call_id = call.id
+        self._calls[call_id] = call
         head = write_request_head(method, None, ())
-        self.one_way_credit -= ONE_WAY_COST + len(head) + len(message)
+        self._one_way[call_id] = ONE_WAY_COST + len(head) + len(message)
+        self.one_way_cost += self._one_way[call_id]
         limit = self.outgoing.max_payload
         if len(head) + len(message) <= limit:
             self.write(CALL_START, call_id, head + message, HAS_MESSAGE | HALF_CLOSED | ONE_WAY, len(head))
@@ -710,7 +715,6 @@ class Connection:
                 part, is_last = message[at:at + limit], at + limit >= len(message)
                 flags = (HALF_CLOSED if is_last else 0) | (0 if at else SINGLE)
                 self.write(MESSAGE_CHUNK if at else MESSAGE, call_id, part, flags, argument=0 if at else len(message))
-        self._free_slots.append(call_id >> 1 & 0xFFFF)
 
     def write(self, kind: int, stream_id: int, payload: bytes = b"", flags: int = 0, head_length: int = 0,
               argument: int = 0) -> None:
@@ -739,8 +743,9 @@ class Connection:
         return count > 0
 
     def forget(self, call: Call) -> None:
-        """The call has ended: its slot is free."""
+        """The call has ended: its slot is free, and the room of a one-way call."""
         del self._calls[call.id]
+        self.one_way_cost -= self._one_way.pop(call.id, 0)
         self._free_slots.append(call.id >> 1 & 0xFFFF)
 
     def peer_waits_for_data(self) -> bool:
@@ -762,19 +767,16 @@ class Connection:
         if (frame.flags & (HAS_MESSAGE | HEAD_CONTINUES) == HAS_MESSAGE | HEAD_CONTINUES
                 or is_all_head and frame.body or frame.head and frame.kind not in WITH_HEAD
                 or frame.body and frame.kind in WITHOUT_PAYLOAD or frame.argument and frame.kind not in WITH_ARGUMENT
-                or (frame.stream_id == 0) != (frame.kind == GO_AWAY) and (frame.stream_id, frame.kind) != (0, CREDIT)):
+                or (frame.stream_id == 0) != (frame.kind == GO_AWAY)):
             raise Violation(f"fields that a frame of kind {frame.kind} does not have: {frame[:4]}")
         if frame.kind == GO_AWAY:
             self.is_going_away = True
             return
-        if frame.stream_id == 0:
-            self.one_way_credit += frame.argument
-            if self.one_way_credit > self.peer_limits.call_window:
-                raise Violation("more credit for one-way calls than was used")
-            return
         call = self._calls.get(frame.stream_id)
         if call is None:
             raise Violation(f"a frame of kind {frame.kind} for call {frame.stream_id}, which is not open")
+        if call.id in self._one_way and (frame.kind not in (END, HEAD_CHUNK) or frame.flags & HAS_MESSAGE):
+            raise Violation(f"a frame of kind {frame.kind} for a one-way call, which is answered by an End alone")
         call.take(frame)
 
     def _next_id(self) -> int:

@@ -49,14 +49,12 @@ internal sealed class ExportTests() : RigFixture(RigKind.Shm)
     ];
 
     /// <summary>
-    /// Makes a one-way call that is refused. The instruments of limits and of failed one-way calls begin with such a
-    /// call.
+    /// Makes a one-way call that is refused. The instrument of limits begins with such a call.
     /// </summary>
     private static async Task ReachALimitAsync(ShmRig rig)
     {
         var failed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        rig.Server.OneWayCallFailed += (_, _) => failed.SetResult();
-        var client = new ScriptClient(rig.ShmChannel.CreateOneWayInvoker());
+        var client = new ScriptClient(rig.ShmChannel.CreateOneWayInvoker((_, _) => failed.SetResult()));
         _ = await client.UnaryAsync(Payloads.OfSize(2000)).ResponseAsync.Bounded();
         await failed.Task.Bounded();
     }

@@ -43,11 +43,15 @@ internal sealed class OneWayProcessTests : PeerFixture
         Log.Expect(PeerLost);
         PeerProcess server = await StartServingPeerAsync();
         ShmChannel channel = OpenChannel(options => options.Scheduling = RigOptions.Mode);
-        var client = new ScriptClient(channel.CreateOneWayInvoker());
+        int failed = 0;
+        var client = new ScriptClient(channel.CreateOneWayInvoker((_, status) =>
+            Interlocked.Add(ref failed, status.StatusCode == StatusCode.Unavailable ? 1 : 0)));
         await client.UnaryAsync(Payloads.Of("rest"));
+        int sent = 0;
         Task waiting;
         do
         {
+            sent++;
             waiting = client.UnaryAsync(Payloads.Of("rest")).ResponseAsync;
         }
         while (waiting.IsCompletedSuccessfully);
@@ -58,5 +62,6 @@ internal sealed class OneWayProcessTests : PeerFixture
 
         Assert.That((await CallFailure.OfAsync(waiting)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That((await CallFailure.OfAsync(blocked)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        await Timeouts.Eventually(() => Volatile.Read(ref failed) == sent, "each call that was sent is reported");
     }
 }

@@ -2,7 +2,6 @@ using System.Text;
 using Grpc.Core;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Buffers;
-using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Fuzz.Frames;
 using RpcOverShm.Links;
@@ -79,8 +78,7 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             Methods = s_methods,
             Logger = NullLogger.Instance,
         };
-        _server = new ServerConnection(
-            link, settings, new CallGate(limits.Calls), new BufferBudget(ServerLimits.BytesOption, limits.Bytes));
+        _server = new ServerConnection(link, settings, new SharedLimits(limits));
         return _server.Connection;
     }
 

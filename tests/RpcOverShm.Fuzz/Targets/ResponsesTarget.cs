@@ -136,8 +136,11 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
     }
 
     private sealed class BytesMethod() : AnsweredMethod<byte[]>(
-        Settings(), "/f/U", Marshallers.Create<byte[]>(message => message, bytes => bytes))
+        Settings(), new Method<byte[], byte[]>(MethodType.Unary, "f", "U", s_bytes, s_bytes), s_bytes)
     {
+        private static readonly Marshaller<byte[]> s_bytes =
+            Marshallers.Create<byte[]>(message => message, bytes => bytes);
+
         public override void Start(ClientCall call, object snapshot) =>
             throw new FuzzFindingException("A call without a snapshot is not started again.");
 

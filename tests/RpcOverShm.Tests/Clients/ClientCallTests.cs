@@ -327,7 +327,7 @@ internal sealed class ClientCallTests
     private SingleResponseCall<string> Unary(bool isBlocking) => new(_method, isBlocking ? new AutoResetLatch() : null);
 
     private sealed class PayloadMethod() : AnsweredMethod<ShmPayload>(
-        LooseMethod.SettingsWith(new LogGuard()), "/loose/payload", ShmPayload.Marshaller)
+        LooseMethod.SettingsWith(new LogGuard()), LooseMethod.MethodOf(ShmPayload.Marshaller), ShmPayload.Marshaller)
     {
         public override void Start(ClientCall call, object snapshot) =>
             throw new InvalidOperationException("A call of no channel can't be started.");

@@ -1,14 +1,40 @@
 using System.Net.Sockets;
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Clients;
 
 /// <summary>Callers share the attempts to connect. A server that does not answer holds an attempt for a test.</summary>
 internal sealed class SubchannelTests
 {
+    // It belongs to no chain that is under way, and the server takes no new calls there.
+    [Test]
+    public async Task OneWayCall_OfACallbackWhoseServerLeaves_GoesElsewhere()
+    {
+        await using var rig = new SubchannelRig();
+        rig.Listen();
+        Connection first = await rig.GetAsync(isWaitForReady: true).Bounded();
+        using RawPeer server = rig.TakeServer();
+        first.StartCall(new RecordingCall(), FrameFlags.None, default, default); // keeps the connection
+        server.Receive();
+        server.Send(new RawFrame(FrameKind.GoAway, CallId.None));
+        await Timeouts.Eventually(() => !first.IsOpenForCalls);
+        var name = new ParentCall(first.Id, new CallId(0, 1, isFromAcceptor: true));
+        var callback = new RecordingCall(isServed: true) { KnownAs = name };
+        RunningCall.Set(new RunningCall(callback, new CallGate(limit: null)));
+
+        Connection ofOther = await rig.GetAsync(isWaitForReady: true).Bounded();
+        Connection ofOneWay = await rig.Subchannel.GetAsync(isWaitForReady: true, isOneWay: true).AsTask().Bounded();
+
+        Assert.That(ofOther, Is.SameAs(first));
+        Assert.That(ofOneWay, Is.Not.SameAs(first));
+    }
+
     [Test]
     public async Task Callers_OfOneAttemptAndOfThePauseBehindIt_ShareItsFailure()
     {

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Scheduling;
 using RpcOverShm.Tests.Sending;
@@ -156,6 +157,35 @@ public class ConnectionReaderTests
         Assert.That(rig.Coordinator.IsInline(budget), Is.EqualTo(isInline));
         rig.Role.Release();
         rig.Coordinator.FindReader();
+    }
+
+    // The ring is not armed meanwhile: traffic of other calls may go on for long.
+    [Test]
+    public void OneWayCall_ThatWaitsForRoom_IsWokenWhenAReaderFindsNoMore()
+    {
+        using var rig = new ReadingRig();
+        Assert.That(() => rig.Role.TryTake(), Is.True.After(20_000, 1));
+        RecordingCall[] running = [StartOneWay(rig, 40 << 10), StartOneWay(rig, 30 << 10)];
+        var waiting = new RecordingCall { IsOneWay = true };
+        StartResult result = rig.Sender.Start(waiting, FrameFlags.OneWay, default, default);
+        Task room = rig.Sender.WhenRoomAsync(waiting);
+
+        rig.Sender.OneWay.Return(running[1]); // less than a half of the room
+        bool wasDue = room.IsCompleted;
+        bool hasRecord = rig.Coordinator.TryReceive(out _);
+
+        Assert.That((result, wasDue, hasRecord), Is.EqualTo((StartResult.NoRoom, false, false)));
+        Assert.That(room.IsCompleted, Is.True);
+        rig.Role.Release();
+    }
+
+    private static RecordingCall StartOneWay(ReadingRig rig, long cost)
+    {
+        var call = new RecordingCall { IsOneWay = true };
+        call.Sending.OneWayCost = cost;
+        Assert.That(
+            rig.Sender.Start(call, FrameFlags.OneWay, default, default), Is.EqualTo(StartResult.Started));
+        return call;
     }
 
     // Longer than any loop spins before it parks what it looks at.

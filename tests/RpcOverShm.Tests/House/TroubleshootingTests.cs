@@ -14,7 +14,7 @@ public class TroubleshootingTests
         "PeerLimits.cs",
         "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "PeerPages.cs", "SharedSegment.cs", "BackgroundThread.cs",
         "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
-        "OneWayCall.cs", "OneWayFailures.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
+        "ClientCall.OneWay.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
     ];
 
     private static readonly Lazy<MessageTexts> s_texts = new(() => new MessageTexts(Repository.Sources("src")));

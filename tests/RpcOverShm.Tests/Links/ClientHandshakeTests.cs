@@ -30,14 +30,13 @@ public partial class ClientHandshakeTests
             "answer to another hello",
             Spoilt(hello => hello with { ConnectionId = Guid.NewGuid() })),
         ["client's hello"] = ("NotThisProtocol", "refused", Spoilt(hello => hello with { Type = HelloType.Client })),
-        ["window"] = ("NotThisProtocol", "a call window of 1 bytes", Spoilt(hello => hello with
-        {
-            Limits = hello.Limits with { CallWindow = 1 },
-        })),
+        ["window"] = ("NotThisProtocol", "a call window of 1 bytes", Spoilt(
+            hello => hello with { Limits = hello.Limits with { CallWindow = 1 } })),
         ["ring"] = ("NotThisProtocol", "a ring of 5 bytes", Spoilt(hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 5 },
         })),
+        ["features"] = ("NotThisProtocol", "features 0x4", Spoilt(hello => hello with { Features = 4 })),
         ["size"] = ("SystemError", "it announced", Spoilt(hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 128 << 10 },

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Sending;
 
@@ -265,6 +266,28 @@ public class ListenerTests
         }
     }
 
+    // The thread may have had no processor, or the process may have been frozen.
+    [Test]
+    public async Task Accept_OfAHelloThatCameWhileTheDoorStoodStill_IsAnsweredAfterItsTime()
+    {
+        TimeSpan time = TimeSpan.FromSeconds(1);
+        await using Listener listener = Listener.Start(
+            Address, Settings() with { ConnectTimeout = time }, _links.Enqueue);
+        using Socket client = SocketPair.Connect(Address.SocketPath);
+        await ConnectAsync(); // Clients are accepted in their order, so the silent one is.
+        using (var door = new StuckDoor())
+        {
+            await door.Stuck.Bounded();
+            Hellos.Send(client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+            await Task.Delay(time); // It is over before the door looks.
+        }
+
+        using Handshake.ReceivedHello? answer =
+            await Handshake.ReceiveAsync(client, CancellationToken.None).Bounded();
+
+        Assert.That(answer?.Hello.Type, Is.EqualTo(HelloType.Server));
+    }
+
     [Test]
     public async Task DisposeAsync_WithHandshakesUnderWay_TellsTheClientsAndEnds()
     {
@@ -329,6 +352,35 @@ public class ListenerTests
         PeerLink link = await ClientHandshake.ConnectAsync(Address, Settings(), CancellationToken.None).Bounded();
         _links.Enqueue(link);
         return link;
+    }
+
+    /// <summary>A source that keeps the loop of the doors until it is disposed.</summary>
+    private sealed class StuckDoor : DescriptorSource, IDisposable
+    {
+        private readonly SocketPair _sockets = new();
+        private readonly ManualResetEventSlim _mayGoOn = new();
+        private readonly TaskCompletionSource _stuck = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public StuckDoor()
+        {
+            Request();
+            Assert.That(TryWatch(EventLoop.Door, _sockets.Server.SafeHandle), Is.Null);
+        }
+
+        public Task Stuck => _stuck.Task;
+
+        public void Dispose()
+        {
+            _mayGoOn.Set();
+            EndWatch();
+            _sockets.Dispose();
+        }
+
+        protected override void OnReady()
+        {
+            _stuck.TrySetResult();
+            _mayGoOn.Wait(Timeouts.Wait);
+        }
     }
 
     private void AssertFails(ConnectFailure failure, string why, string because = "") => Assert.That(

@@ -22,7 +22,7 @@ public class PendingClientsTests
         Add(Places - 1, process: 1);
 
         Assert.That(_pending.UntilRoom(TimeSpan.Zero), Is.EqualTo(TimeSpan.Zero));
-        Assert.That(_pending.TakeOut(TimeSpan.FromHours(1)), Is.Null);
+        Assert.That(TakeOut(TimeSpan.FromHours(1)), Is.Null);
     }
 
     [Test]
@@ -32,9 +32,9 @@ public class PendingClientsTests
         Add(Places - 1, process: 1);
 
         Assert.That(_pending.UntilRoom(s_soon), Is.EqualTo(PendingClients.LongestGrace - s_soon));
-        Assert.That(_pending.TakeOut(s_soon), Is.Null);
+        Assert.That(TakeOut(s_soon), Is.Null);
         Assert.That(_pending.UntilRoom(PendingClients.LongestGrace), Is.EqualTo(TimeSpan.Zero));
-        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
+        Assert.That(TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
         Assert.That(_pending.Count, Is.EqualTo(Places - 1));
     }
 
@@ -46,7 +46,7 @@ public class PendingClientsTests
         Add(process: 2);
         Add(process: 3);
 
-        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
+        Assert.That(TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
     }
 
     [Test]
@@ -56,7 +56,7 @@ public class PendingClientsTests
         PendingClient silent = Add(process: 1);
         Add(Places - 2, process: 1, hasByte: true);
 
-        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(silent));
+        Assert.That(TakeOut(PendingClients.LongestGrace), Is.SameAs(silent));
     }
 
     [Test]
@@ -65,7 +65,7 @@ public class PendingClientsTests
         PendingClient oldest = Add(process: 1, hasByte: true);
         Add(Places - 1, process: 1, hasByte: true);
 
-        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
+        Assert.That(TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
     }
 
     [Test]
@@ -88,7 +88,7 @@ public class PendingClientsTests
         for (int i = 0; i <= Places; i++)
         {
             shares.Add(_pending.UntilRoom(TimeSpan.Zero) / PendingClients.LongestGrace);
-            Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.Not.Null);
+            Assert.That(TakeOut(PendingClients.LongestGrace), Is.Not.Null);
             Add(process: 1);
         }
 
@@ -108,7 +108,7 @@ public class PendingClientsTests
         Add(process: 2);
         Add(process: 3);
 
-        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
+        Assert.That(TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
     }
 
     [TestCase(0, 8.0)]
@@ -122,17 +122,24 @@ public class PendingClientsTests
     }
 
     [Test]
-    public void TakeOverdue_BeforeAndAtTheTimeout_IsNobodyAndTheOldest()
+    public void FindOverdue_BeforeAndAtTheTimeout_IsNobodyAndTheOldest()
     {
         Assert.That(_pending.UntilOverdue(TimeSpan.Zero), Is.Null);
         PendingClient oldest = Add(process: 1);
         Add(process: 2);
         TimeSpan end = _pending.Timeout;
 
-        Assert.That(_pending.TakeOverdue(end - TimeSpan.FromTicks(1)), Is.Null);
+        Assert.That(_pending.FindOverdue(end - TimeSpan.FromTicks(1)), Is.Null);
         Assert.That(_pending.UntilOverdue(end - TimeSpan.FromTicks(1)), Is.EqualTo(TimeSpan.FromTicks(1)));
         Assert.That(_pending.UntilOverdue(TimeSpan.FromHours(1)), Is.EqualTo(TimeSpan.Zero));
-        Assert.That(_pending.TakeOverdue(end), Is.SameAs(oldest));
+        Assert.That(_pending.FindOverdue(end), Is.SameAs(oldest));
+    }
+
+    private PendingClient? TakeOut(TimeSpan now)
+    {
+        PendingClient? loser = _pending.FindLoser(now);
+        Assert.That(loser is null || _pending.TakeOut(loser));
+        return loser;
     }
 
     private void Add(int count, int process, bool hasByte = false)

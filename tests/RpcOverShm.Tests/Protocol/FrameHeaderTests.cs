@@ -118,7 +118,7 @@ public class FrameHeaderTests
             : head == 0 && (payload == 0 || parts.Contains('p'));
         return hasRightFlags
             && hasRightLengths
-            && ((call == 0) == isForConnection || name == "Credit")
+            && (call == 0) == isForConnection
             && (argument == 0 || parts.Contains('a'))
             && (name != "Message" || payload <= argument);
     }

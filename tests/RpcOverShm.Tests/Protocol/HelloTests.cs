@@ -123,12 +123,14 @@ public class HelloTests
 
     [TestCase("client-calls")]
     [TestCase("server-stream")]
-    public void Decode_OfReservedFields_IgnoresThem(string name)
+    public void Features_OfAnyHello_AreRead(string name)
     {
         byte[] bytes = s_vectors[name];
         bytes.AsSpan(20, 4).Fill(0xFF);
+        Hello expected = s_cases[name] with { Features = uint.MaxValue };
 
-        Assert.That(Hello.Decode(bytes), Is.EqualTo(s_cases[name]));
+        Assert.That(Hello.Decode(bytes), Is.EqualTo(expected));
+        Assert.That(expected.Encode(), Is.EqualTo(bytes));
     }
 
     [TestCase(0)]

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Scheduling;
@@ -101,6 +102,30 @@ public class EventLoopDueTests : EventLoopFixture
         FakeSource next = Add();
         next.Request();
         Eventually(() => next.Runs == 1);
+    }
+
+    [Test]
+    public void SourceThatIsDueAfterTheEndOfItsLoop_IsNotKept()
+    {
+        WeakReference source = AddDue();
+        RemoveAll();
+
+        Eventually(() =>
+        {
+            GC.Collect();
+            return !source.IsAlive;
+        });
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private WeakReference AddDue()
+    {
+        FakeSource source = Add();
+        source.OnRun = () => Loop.RequestAt(source, DueTime.After(TimeSpan.FromHours(1)));
+        source.Request();
+        Eventually(() => source.Runs == 1);
+        SleepsWithoutActive();
+        return new WeakReference(source);
     }
 
     // With requests that end the loop's sleep in every phase: each due time is met all the same.

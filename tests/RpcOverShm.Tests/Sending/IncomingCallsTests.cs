@@ -7,7 +7,9 @@ public class IncomingCallsTests
 {
     private const int MaxCalls = 300;
 
-    private readonly IncomingCalls _calls = new(MaxCalls, isFromAcceptor: false);
+    private const int Window = 64 << 10;
+
+    private readonly IncomingCalls _calls = new(MaxCalls, isFromAcceptor: false, Window);
 
     [Test]
     public void Add_OfTheFirstCallOfASlot_FindsItByItsId()
@@ -68,7 +70,7 @@ public class IncomingCallsTests
     [Test]
     public void Add_WhereNoneAreTaken_IsTheProtocolsFault()
     {
-        var none = new IncomingCalls(0, isFromAcceptor: true);
+        var none = new IncomingCalls(0, isFromAcceptor: true, Window);
 
         Assert.That(() => none.Add(new CallId(0, 1, true), new RecordingCall()), Throws.TypeOf<ProtocolException>());
         Assert.That(() => none.Find(new CallId(0, 1, true)), Throws.TypeOf<ProtocolException>());
@@ -102,19 +104,19 @@ public class IncomingCallsTests
     }
 
     [Test]
-    public void Find_OfACallThatIsShut_IsTheProtocolsFault_AndTheNextOneIsTaken([Values] bool wasAdded)
+    public void Find_OfACallThatIsShut_IsTheProtocolsFault_AndTheNextOneIsTaken([Values] bool isOver)
     {
         var id = new CallId(3, 1, false);
-        if (wasAdded)
+        RecordingCall call = Add(id);
+        if (isOver)
         {
-            _calls.Remove(Add(id));
-        }
-        else
-        {
-            _calls.Pass(id);
+            _calls.Remove(call);
         }
 
         _calls.Shut(id);
+        Assert.That(
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+        _calls.Remove(call);
 
         Assert.That(
             () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
@@ -130,11 +132,31 @@ public class IncomingCallsTests
     {
         for (uint generation = 1; generation <= 32767; generation++)
         {
-            _calls.Pass(new CallId(3, generation, false));
-            _calls.Shut(new CallId(3, generation, false));
+            RecordingCall call = Add(new CallId(3, generation, false));
+            _calls.Shut(call.Id);
+            _calls.Remove(call);
         }
 
         Add(new CallId(3, 1, false));
+    }
+
+    [Test]
+    public void AddOneWay_WhileTheWindowIsUsedUp_IsTheProtocolsFault_UntilACallIsRemoved()
+    {
+        RecordingCall large = AddOneWay(0, Window - OneWayCalls.BytesPerCall - 1);
+        RecordingCall last = AddOneWay(1, 0);
+        _calls.Count(last, 500);
+
+        ProtocolException? refused = Assert.Throws<ProtocolException>(() => AddOneWay(2, 0));
+        _calls.Remove(last);
+        RecordingCall next = AddOneWay(1, 0, generation: 2);
+        _calls.Remove(large);
+        _calls.Remove(next);
+
+        Assert.That(refused!.Message, Does.Contain($"cost {Window - 1 + OneWayCalls.BytesPerCall + 500} bytes"));
+        Assert.That(last.Sending.OneWayCost, Is.EqualTo(OneWayCalls.BytesPerCall + 500));
+        AddOneWay(2, 10 * Window);
+        Assert.That(() => AddOneWay(3, 0), Throws.TypeOf<ProtocolException>());
     }
 
     [Test]
@@ -205,6 +227,13 @@ public class IncomingCallsTests
         added.CompleteAdding();
         Array.ForEach(removers, remover => remover.Join());
         Assert.That(_calls.Living.Count, Is.Zero);
+    }
+
+    private RecordingCall AddOneWay(int slot, int payloadBytes, uint generation = 1)
+    {
+        var call = new RecordingCall(isServed: true) { IsOneWay = true };
+        _calls.AddOneWay(new CallId(slot, generation, false), call, payloadBytes);
+        return call;
     }
 
     private RecordingCall Add(CallId id)

@@ -1,7 +1,6 @@
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
-using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -29,8 +28,7 @@ internal sealed class ServedRig : IDisposable
         Server = new ServerConnection(
             _links.Server,
             SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding },
-            new CallGate(bounds.Calls),
-            new BufferBudget(ServerLimits.BytesOption, bounds.Bytes));
+            new SharedLimits(bounds));
         Server.Connection.Start();
         Peer = new RawPeer(_links.Client);
     }

@@ -1,0 +1,111 @@
+using Grpc.Core;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Clients;
+
+/// <content>
+/// The mode of one-way calls. Such a call ends for its user when its last frame is in the ring. The End that comes
+/// later gives its room back, and a failure then goes to the handler of the invoker.
+/// </content>
+internal abstract partial class ClientCall
+{
+    /// <summary>Hears of the failure of a one-way call that was sent; null for nobody. Set before it starts.</summary>
+    public Action<IMethod, Status>? OnFailed
+    {
+        get => _snapshot as Action<IMethod, Status>;
+        init => _snapshot = value;
+    }
+
+    // Such a call goes to the next connection if it has waited for room on one that takes no more calls.
+    private bool IsBetweenConnections =>
+        IsOneWay && Connection is { IsOpenForCalls: false } && Sending.Phase == CallSendPhase.New;
+
+    /// <summary>
+    /// Ends a one-way call whose request is in the ring, on the thread that has sent it. It never runs the handler.
+    /// </summary>
+    public void EndAsSent()
+    {
+        SettleIfSent();
+        if (Waiter is null)
+        {
+            CompleteOneWay();
+        }
+        else
+        {
+            SetDone();
+        }
+    }
+
+    public override void OnSentLater()
+    {
+        SettleIfSent(); // A deadline, token or Dispose that comes now is too late.
+        if (Waiter is { } waiter)
+        {
+            SetDone();
+            waiter.Signal();
+        }
+        else
+        {
+            QueueUserCode(PendingUserCode.Complete);
+        }
+    }
+
+    /// <summary>
+    /// Settles the outcome of a one-way call that was sent. The thread that completes it calls
+    /// <see cref="ReleaseGuards"/>: this one may hold the sender's gate.
+    /// </summary>
+    protected void SettleIfSent()
+    {
+        if (IsOneWay && IsAllSent && !IsFinished)
+        {
+            SetHeaders(Metadata.Empty);
+            TrySetOutcome(CallOutcome.Success);
+        }
+    }
+
+    /// <summary>Completes the task of the user of a one-way call, if its outcome is settled.</summary>
+    protected virtual void CompleteOneWay() => throw new InvalidOperationException("The call is not one-way.");
+
+    /// <summary>Releases the deadline and the token.</summary>
+    protected void ReleaseGuards() => Volatile.Read(ref _cancellation)?.Release();
+
+    /// <summary>Lets the thread go that was blocked until a one-way call was sent: its latch has other uses.</summary>
+    protected void ForgetWaiter() => Waiter = null;
+
+    /// <summary>Runs the handler for the failure of a call that was sent. Gives the room of the call back.</summary>
+    protected void ReportFailure(IMethod method)
+    {
+        try
+        {
+            OnFailed!(method, ServerOutcome!.Status);
+        }
+        catch (Exception exception)
+        {
+            ShmLog.OneWayHandlerThrew(Settings.Logger, MethodName, exception);
+        }
+
+        _connection!.ReturnRoom(this, isReader: false);
+    }
+
+    /// <summary>Ends a one-way call by its End, or with its connection.</summary>
+    /// <param name="end">The end.</param>
+    /// <param name="isLeft">Whether this side has left, so that nobody knows how the call ends.</param>
+    private void EndOneWay(CallOutcome end, bool isLeft)
+    {
+        SettleIfSent();
+        _serverOutcome = end;
+        if (!IsFinished && TrySettle(end, isCancel: false))
+        {
+            NotifyWaiters();
+        }
+        else if (Outcome.IsOk && !end.IsOk && !isLeft && OnFailed is not null)
+        {
+            Receipt = EndReceipt.Stored;
+            AddUserCode(PendingUserCode.Complete);
+            return; // Its room is free when the handler has returned.
+        }
+
+        Connection!.ReturnRoom(this, isReader: true);
+    }
+}
