@@ -5,14 +5,16 @@ namespace RpcOverShm.Calls;
 /// <summary>
 /// Lets a number of calls in at a time: those of a connection, a server, an ordered service or an instance. The others
 /// wait: first those of chains and those that return, in the order of their arrival; then the lanes, in turn, such as
-/// one for each connection. A call of a chain passes a full gate in the name of a running call in front of it, one at a
-/// time for each such name. So at most the limit, times 1 and the depth of chains, is inside. Thread-safe.
+/// one for each connection. At a server's gate, the lanes have every other turn. A call of a chain passes a full gate
+/// in the name of a running call in front of it, one at a time for each such name. So at most the limit, times 1 and
+/// the depth of chains, is inside; at a connection's gate more, if calls of other connections are in front. Thread-safe.
 /// <para>
 /// tests/Model/call_gate.py has the rules under these names. <i>Enter</i>: without the lock, only while nobody waits
 /// and a place is free, which is one comparison of the word; so nobody else adds to the word while a call waits and the
 /// lock is held (<c>enter_looks_for_waiters</c>, <c>wait_is_compared</c>). <i>Leave</i>: without the lock, unless a
 /// call passed or was named by one that did (<c>lent_name_takes_lock</c>). <i>Pass</i>: <see cref="TryPass"/>. Calls
-/// that were let in go on outside the lock, and no other gate's lock is taken under it.
+/// that were let in go on outside the lock, and no other gate's lock is taken under it. Those at an instance are told
+/// under it; they go on elsewhere.
 /// </para>
 /// </summary>
 /// <param name="limit">The calls inside at a time; null for any number, which costs nothing.</param>
@@ -30,6 +32,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     private readonly LinkedList<GateTicket> _first = new();
     private readonly LinkedList<LinkedList<GateTicket>> _lanes = new(); // the first has its turn
     private Dictionary<object, LinkedListNode<LinkedList<GateTicket>>>? _laneOf;
+    private bool _hasServedFirst; // of the last turn
     private long _word; // the calls inside, and above them those that wait
 
     public bool IsUnlimited => limit is null;
@@ -198,12 +201,26 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     /// <param name="mayPass">Whether a name may have become free in which one of a chain passes.</param>
     public void LetIn(bool mayPass = false)
     {
+        if (Waiting == 0)
+        {
+            return; // One that waits later changes the word after this thread, and sees what it has made free.
+        }
+
         List<GateTicket>? granted = null;
+        HashSet<RunningCall>? stuck = mayPass ? [] : null;
         bool hasMore = false;
         using (_lock.Enter())
         {
-            while (!hasMore && TakeNext(mayPass) is { } next)
+            while (!hasMore && TakeNext(stuck) is { } next)
             {
+                if (isOfInstance)
+                {
+                    // Under the lock, because such a call may let go and wait again with the same ticket.
+                    next.OnGranted();
+                    stuck?.Clear();
+                    continue;
+                }
+
                 (granted ??= []).Add(next);
                 hasMore = IsHeld is not null && granted.Count == MostPerEvent && Waiting > 0;
             }
@@ -233,8 +250,9 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    // Under the lock: nobody else adds to the word while a call waits.
-    private GateTicket? TakeNext(bool mayPass)
+    // Under the lock: nobody else adds to the word while a call waits. A call passes only if there is a set for those
+    // in whose chains none can.
+    private GateTicket? TakeNext(HashSet<RunningCall>? stuck)
     {
         if (Waiting == 0)
         {
@@ -244,15 +262,25 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         GateTicket? next = null;
         if (Inside < limit && IsHeld?.Invoke() != true)
         {
-            next = _first.First?.Value ?? TakeTurn();
+            next = TakeTurn();
             Interlocked.Add(ref _word, OneInside);
             next.State = GateState.Inside;
         }
-        else if (mayPass)
+        else if (stuck is not null)
         {
             for (LinkedListNode<GateTicket>? node = _first.First; node is not null && next is null; node = node.Next)
             {
-                next = TryPass(node.Value) ? node.Value : null;
+                if (node.Value.Parent is { } parent && !stuck.Contains(parent))
+                {
+                    if (TryPass(node.Value))
+                    {
+                        next = node.Value;
+                    }
+                    else
+                    {
+                        stuck.Add(parent);
+                    }
+                }
             }
         }
 
@@ -264,9 +292,18 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         return next;
     }
 
-    // Under the lock: the lane that is served has its next turn after the others.
+    // Under the lock: the lane that is served has its next turn after the others. Between connections, every other turn
+    // is one of a lane, or the chains of one client would keep all others out.
     private GateTicket TakeTurn()
     {
+        bool isBetweenConnections = !isOfInstance && IsHeld is null;
+        if (_first.First is { } first && (_lanes.Count == 0 || !isBetweenConnections || !_hasServedFirst))
+        {
+            _hasServedFirst = true;
+            return first.Value;
+        }
+
+        _hasServedFirst = false;
         LinkedListNode<LinkedList<GateTicket>> lane = _lanes.First!;
         _lanes.RemoveFirst();
         _lanes.AddLast(lane);

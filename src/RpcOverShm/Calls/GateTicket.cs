@@ -36,7 +36,7 @@ internal class GateTicket(object lane, RunningCall? parent = null)
         lane.AddLast(Node);
     }
 
-    /// <summary>Goes on with a call that has waited. Outside the lock.</summary>
+    /// <summary>Goes on with a call that has waited. Outside the lock, but for the gate of an instance.</summary>
     public virtual void OnGranted() => _granted!.TrySetResult();
 }
 

@@ -88,8 +88,9 @@ internal sealed class RunningCall
             return;
         }
 
-        _isNamed = true;
+        // Noted afterwards: another call of the method then finds the name there.
         Gate.Uninterrupted((name, this), static add => s_named[add.name] = add.Item2);
+        _isNamed = true;
 
         // StoreLoad: the name is there before this thread looks for the end; End does both in the other order.
         Interlocked.MemoryBarrier();

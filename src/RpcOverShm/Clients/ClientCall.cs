@@ -33,10 +33,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
 
     public abstract string MethodName { get; }
 
-    /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
+    /// <summary>
+    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if the
+    /// maker may let others run: the head may have to wait.
+    /// </summary>
     public RunningCall? Maker { get; set; }
 
-    /// <summary>The maker, if it lets others run on its instance while it waits. Set as that one is.</summary>
+    /// <summary>The maker, if it lets others run on its instance while it waits; null for none.</summary>
     public RunningCall? Holder => Settings.LetsGo && Maker is { Ticket: not null } holder ? holder : null;
 
     public override int Depth => Maker is { } maker ? maker.Depth + 1 : 0;

@@ -63,15 +63,15 @@ internal static class RequestHeads
     // know the parent, and believes only this process.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
-        call.Maker = RunningCall.Current;
-        if (call.Maker?.Name is not { } parent)
+        RunningCall? maker = call.Maker ??= RunningCall.Current;
+        if (maker?.Name is not { } parent)
         {
             return null;
         }
 
         if (connection.Peer.ProcessId == Environment.ProcessId)
         {
-            call.Maker.Publish();
+            maker.Publish();
             return parent;
         }
 

@@ -70,6 +70,11 @@ internal sealed partial class ShmCallInvoker
         holder.LetGo();
         try
         {
+            if (_starter.NeedsCredentials(options))
+            {
+                return Block(this, method, host, options, request);
+            }
+
             ClientMethod<TRequest, TResponse> bound = Bind(method);
             return Telemetry.IsClientWatched
                 ? bound.RunObserved(host, options, request, bound.Inspect(options))

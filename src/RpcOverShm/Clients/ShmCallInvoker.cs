@@ -138,11 +138,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TRequest : class
         where TResponse : class
     {
-        if (_settings.Observer is not null)
-        {
-            call.Inspection ??= method.Inspect(options);
-        }
-
+        Prepare(call, method, options);
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartObserved(call, method, host, options, request, isDeferred);
@@ -173,11 +169,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TRequest : class
         where TResponse : class
     {
-        if (_settings.Observer is not null)
-        {
-            call.Inspection ??= method.Inspect(options);
-        }
-
+        Prepare(call, method, options);
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartStreamObserved(call, method, host, options);
@@ -199,6 +191,22 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         {
             WriteOptions = options.WriteOptions,
         };
+    }
+
+    private void Prepare<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, in CallOptions options)
+        where TRequest : class
+        where TResponse : class
+    {
+        if (_settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
+        if (_settings.LetsGo && !call.IsOneWay)
+        {
+            call.Maker ??= RunningCall.Current;
+        }
     }
 
     // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,

@@ -23,7 +23,7 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     public bool IsOfChain => Parent is not null || caller is not null;
 
     /// <summary>Whether a stop lets the call run: nobody makes it again, or a running method waits for it.</summary>
-    public bool IsSparedByStop => call.IsOneWay || caller is not null;
+    public bool IsSparedByStop => call.IsOneWay || IsOfChain;
 
     public CallStage Stage { get; set; } = CallStage.InOrder;
 

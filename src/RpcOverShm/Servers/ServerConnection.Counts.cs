@@ -39,8 +39,7 @@ internal sealed partial class ServerConnection
     /// </summary>
     public Status? TryCountUnbegun(CallTicket ticket)
     {
-        CountUnbegun(ticket);
-        return TryCharge(ticket, requestBytes: 0);
+        return CountUnbegun(ticket) ?? TryCharge(ticket, requestBytes: 0);
     }
 
     // Counted down before by an interlocked operation; WhenEmptyAsync stores the source before it counts.
@@ -68,7 +67,7 @@ internal sealed partial class ServerConnection
             return null;
         }
 
-        bool isHeld = gate == _gate && IsHeldByAnswers;
+        bool isHeld = gate != _server && IsHeldByAnswers;
         int most = Limits.Queued;
         if (gate == ticket.Order)
         {
@@ -145,13 +144,17 @@ internal sealed partial class ServerConnection
         LimitEvents.Waited(Settings.Logger, OptionOf(gate), LimitOf(gate), who);
     }
 
-    private void CountUnbegun(CallTicket ticket)
+    /// <summary>Counts a call. Returns the status of its refusal if a stop may not have counted it.</summary>
+    private Status? CountUnbegun(CallTicket ticket)
     {
-        if (!ticket.IsUnbegun)
+        if (ticket.IsUnbegun)
         {
-            ticket.IsUnbegun = true;
-            Interlocked.Increment(ref _unbegun);
+            return null;
         }
+
+        ticket.IsUnbegun = true;
+        Interlocked.Increment(ref _unbegun); // StoreLoad: counted before it looks for the stop, which counts later.
+        return _isRefusing && !ticket.IsSparedByStop ? StatusMapping.ServerStopping : null;
     }
 
     /// <summary>Takes a call off the count of unbegun ones: it is inside of the connection's gate.</summary>

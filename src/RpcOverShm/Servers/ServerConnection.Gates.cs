@@ -86,13 +86,13 @@ internal sealed partial class ServerConnection
         }
 
         OnEntered(ticket);
-        if (TryGoOn(ticket, requestBytes: 0, out Status? refusal))
+        if (ticket.Call.IsEnded)
         {
-            StartLater(ticket);
+            LeaveLater(ticket.Call);
         }
-        else if (refusal is { } why)
+        else if (TryGoOn(ticket, requestBytes: 0, out _))
         {
-            ticket.Call.Refuse(why);
+            StartLater(ticket); // One that has waited was counted and charged, so it is not refused.
         }
     }
 
@@ -119,7 +119,7 @@ internal sealed partial class ServerConnection
         }
 
         ReportWait(_gate);
-        CountUnbegun(ticket);
+        _ = CountUnbegun(ticket); // It is counted as one inside.
         ticket.Stage = CallStage.InOrder;
         _server.Leave(); // A call of another connection takes its place.
         _gate.WaitAgain(ticket);
@@ -231,7 +231,11 @@ internal sealed partial class ServerConnection
                 ReportWait(gate);
                 if (ticket.Stage < CallStage.AtConnection)
                 {
-                    CountUnbegun(ticket);
+                    refusal = CountUnbegun(ticket);
+                    if (refusal is not null)
+                    {
+                        return false;
+                    }
                 }
 
                 if (gate.EnterOrWait(ticket) == false)
@@ -283,13 +287,16 @@ internal sealed partial class ServerConnection
     {
         if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
         {
-            ticket.Call.OnLeftQueue();
+            LeaveLater(ticket.Call);
         }
         else if (_isRefusing && !ticket.IsSparedByStop && gate.TryTakeOut(ticket))
         {
             ticket.Call.Refuse(StatusMapping.ServerStopping);
         }
     }
+
+    // Not on this thread: the call lets in the next one, which may have ended too, and so on.
+    private static void LeaveLater(ServerCall ended) => PoolWork.Queue(static call => call.OnLeftQueue(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? name)
     {

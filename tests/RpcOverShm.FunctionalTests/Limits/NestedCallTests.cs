@@ -212,6 +212,42 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         Assert.That(beyond.Status.Detail, Does.Contain("(MaxCallbackDepth)"));
     }
 
+    // Each waits for a place that the other one has, so a name of another connection must do.
+    [Test]
+    public async Task TwoMethods_WhoseNestedCallsUseEachOthersConnection_End()
+    {
+        int begun = 0;
+        var bothBegun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig? rig = null;
+        ScriptClient? other = null;
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "nested")
+                {
+                    return request;
+                }
+
+                if (Interlocked.Increment(ref begun) == 2)
+                {
+                    bothBegun.SetResult();
+                }
+
+                await bothBegun.Task;
+                return await (request.Text() == "first" ? other! : rig!.Client).UnaryAsync(Payloads.Of("nested"));
+            },
+        };
+        rig = await StartShmAsync(
+            script, new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 1 });
+        other = new ScriptClient(rig.OpenChannel().CreateCallInvoker());
+
+        Task first = rig.Client.UnaryAsync(Payloads.Of("first")).ResponseAsync;
+        Task second = other.UnaryAsync(Payloads.Of("second")).ResponseAsync;
+
+        await Task.WhenAll(first, second).Bounded();
+    }
+
     private static async Task AssertFreeAsync(ShmRig rig)
     {
         await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running) == 0);

@@ -262,6 +262,25 @@ public partial class CallGateTests
         Entered(gate);
     }
 
+    [Test]
+    public void CallsOfChains_LeaveTheLanesOfAServerEveryOtherTurn()
+    {
+        var gate = new CallGate(limit: 1);
+        Visitor running = Entered(gate);
+        Visitor passing = Entered(gate, running);
+        Visitor[] ofChain = [Waiting(gate, running), Waiting(gate, running)];
+        Visitor[] others = [Waiting(gate), Waiting(gate)];
+        running.End();
+        passing.End();
+
+        foreach (Visitor next in (Visitor[])[ofChain[0], others[0], ofChain[1], others[1]])
+        {
+            Assert.That(next.IsInside, Is.True);
+            Assert.That(gate.Inside, Is.EqualTo(1));
+            next.End();
+        }
+    }
+
     private static RunningCall Named(ServedRig rig, CallGate gate, int slot) => new(
         new ServerCall(rig.Server) { Id = new CallId(slot, generation: 1, isFromAcceptor: false) }, gate);
 

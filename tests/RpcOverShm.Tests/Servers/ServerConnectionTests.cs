@@ -1,7 +1,10 @@
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Protocol;
 using RpcOverShm.Tests.Sending;
 
@@ -56,6 +59,33 @@ internal sealed class ServerConnectionTests
         Assert.That(end.Call, Is.EqualTo(live));
         Assert.That(StatusTrailer.Decode(end.Head), Is.EqualTo(
             new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: false)));
+    }
+
+    // Each one that leaves lets in the next one, which has ended too.
+    [Test]
+    public async Task Close_WithManyCallsInOrderBehindAFullGate_EndsThemAll()
+    {
+        const int Calls = 10_000;
+        const int Bytes = 1 << 30;
+        var limits = new ServerLimits(PerConnection: 1, Calls: null, Calls, Bytes, Bytes, TimeSpan.FromSeconds(30));
+        var links = new LinkPair(clientRing: 4 << 20, maxCalls: 2 * Calls);
+        using var rig = new ServedRig(limits, links: links, isUnaryOrdered: true)
+        {
+            Stream = (_, _, _) => _result.Task,
+        };
+        rig.Call(MethodType.ServerStreaming);
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Call(MethodType.Unary);
+        }
+
+        await Timeouts.Eventually(() => rig.Server.Queued == Calls);
+        rig.Server.Connection.Close(new CloseReason(CloseKind.Local, "The client has gone."));
+
+        await Timeouts.Eventually(() => rig.Server.Running == 1, "The method of the stream has the place.");
+        _result.SetResult("late");
+        await rig.Server.WhenIdleAsync().Bounded();
+        Assert.That((rig.Server.Queued, rig.Server.Budget.UsedBytes), Is.EqualTo((0, 0L)));
     }
 
     [Test]
