@@ -7,7 +7,8 @@ namespace RpcOverShm.Calls;
 /// wait: first those of chains and those that return, in the order of their arrival; then the lanes, in turn, such as
 /// one for each connection. At a server's gate, the lanes have every other turn. A call of a chain passes a full gate
 /// in the name of a running call in front of it, one at a time for each such name. So at most the limit, times 1 and
-/// the depth of chains, is inside; at a connection's gate more, if calls of other connections are in front. Thread-safe.
+/// the depth of chains, is inside; at a connection's gate more, if calls of other connections are in front.
+/// Thread-safe.
 /// <para>
 /// tests/Model/call_gate.py has the rules under these names. <i>Enter</i>: without the lock, only while nobody waits
 /// and a place is free, which is one comparison of the word; so nobody else adds to the word while a call waits and the

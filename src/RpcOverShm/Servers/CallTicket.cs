@@ -22,6 +22,9 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>Whether a running call may wait for this one.</summary>
     public bool IsOfChain => Parent is not null || caller is not null;
 
+    /// <summary>The number of calls in front of the call in its chain.</summary>
+    public int Depth => IsOfChain ? 1 + (caller?.Depth ?? Parent!.Depth) : 0;
+
     /// <summary>Whether a stop lets the call run: nobody makes it again, or a running method waits for it.</summary>
     public bool IsSparedByStop => call.IsOneWay || IsOfChain;
 

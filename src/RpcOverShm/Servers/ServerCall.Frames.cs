@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -22,19 +21,19 @@ internal sealed partial class ServerCall
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, IsOneWay) is { } refusal)
+        CallTicket? chain = IsOneWay || request.Parent is null ? null : owner.FindChain(this, request.Parent);
+        if (CallAdmission.Refuse(
+            owner, MethodName, _handler, request, message.Length, chain, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
-        if (IsOneWay)
+        _left = IsOneWay ? LeftCall.Admitted : LeftCall.Over;
+        Ticket = chain;
+        if (chain?.Caller is { } caller)
         {
-            _left = LeftCall.Admitted;
-        }
-        else if (request.Parent is not null)
-        {
-            JoinChain(request.Parent);
+            caller.IsCalledBack = true;
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
@@ -133,20 +132,6 @@ internal sealed partial class ServerCall
         }
 
         Connection.DropQueued(this);
-    }
-
-    private void JoinChain(ParentCall name)
-    {
-        RunningCall? parent = owner.FindChain(name, out ConnectionCall? caller);
-        if (caller is not null)
-        {
-            caller.IsCalledBack = true;
-        }
-
-        if (parent is not null || caller is not null)
-        {
-            Ticket = new CallTicket(this, parent, caller);
-        }
     }
 
     // The method is not counted yet.

@@ -76,9 +76,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     private Connection Connection => owner.Connection;
 
-    public override int Depth => Ticket is not { IsOfChain: true } ticket
-        ? 0
-        : 1 + (ticket.Caller?.Depth ?? ticket.Parent!.Depth);
+    public override int Depth => Ticket?.Depth ?? 0;
 
     public override ParentCall? Name => new ParentCall(Connection.Id, Id);
 

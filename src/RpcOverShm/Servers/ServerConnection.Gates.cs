@@ -29,20 +29,18 @@ internal sealed partial class ServerConnection
     public bool IsNamed => IsOfThisProcess || Connection.IsPeerServing || !_server.IsUnlimited;
 
     /// <summary>
-    /// Finds the chain of a call by the name that its head has: returns the running call of this side that is in front
-    /// of it, if any. Only the holder of the reader role calls this.
+    /// Returns a call with its chain, by the name of the parent that its head has; null if no call of this side is in
+    /// front of it. Only the holder of the reader role calls this.
     /// </summary>
-    /// <param name="name">The name of the parent; null for none.</param>
-    /// <param name="caller">The outgoing call for which the peer makes this one, a callback; null for none.</param>
-    public RunningCall? FindChain(ParentCall? name, out ConnectionCall? caller)
+    public CallTicket? FindChain(ServerCall call, ParentCall name)
     {
-        caller = name is null ? null : Connection.FindCaller(name);
-        if (caller is not null)
+        if (Connection.FindCaller(name) is { } caller)
         {
-            return caller is ICallOfMethod { Maker: { } maker } && maker.Server == _server ? maker : null;
+            RunningCall? maker = (caller as ICallOfMethod)?.Maker;
+            return new CallTicket(call, maker?.Server == _server ? maker : null, caller);
         }
 
-        return name is not null && IsOfThisProcess ? RunningCall.Find(name, _server) : null;
+        return IsOfThisProcess && RunningCall.Find(name, _server) is { } parent ? new CallTicket(call, parent) : null;
     }
 
     /// <summary>
