@@ -37,10 +37,7 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Counts an admitted call that waits for the end of its request. Returns null, or the status of its refusal.
     /// </summary>
-    public Status? TryCountUnbegun(CallTicket ticket)
-    {
-        return CountUnbegun(ticket) ?? TryCharge(ticket, requestBytes: 0);
-    }
+    public Status? TryCountUnbegun(CallTicket ticket) => CountUnbegun(ticket) ?? TryCharge(ticket, requestBytes: 0);
 
     // Counted down before by an interlocked operation; WhenEmptyAsync stores the source before it counts.
     private void CompleteDrain()
