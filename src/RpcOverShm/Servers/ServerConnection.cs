@@ -99,7 +99,7 @@ internal sealed class ServerConnection
                 _left.Option,
                 _left.LimitBytes,
                 $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
-            return StatusMapping.BufferFull(_left);
+            return StatusMapping.TooManyLeft(_left);
         }
 
         // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
