@@ -164,8 +164,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// its request was handed to the server's process.
     /// </summary>
     /// <param name="onFailed">
-    /// Hears of each call that has failed after it completed: of its method and of the status with which the server has
-    /// ended it. Null for nobody.
+    /// Hears of each call that has failed after it completed: of its method, and of the status with which the server or
+    /// the loss of the connection has ended it. Null for nobody.
     /// </param>
     /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>

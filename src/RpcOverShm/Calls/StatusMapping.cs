@@ -179,6 +179,11 @@ internal static class StatusMapping
         StatusCode.ResourceExhausted,
         $"The server keeps at most {full.LimitBytes} bytes of requests and answers ({full.Option}).");
 
+    /// <summary>Returns the status of a one-way call whose user has left too many behind.</summary>
+    public static Status TooManyLeft(BufferBudget left) => new(
+        StatusCode.ResourceExhausted,
+        $"One-way calls that closed connections of this user have left keep {left.LimitBytes} bytes ({left.Option}).");
+
     /// <summary>Returns the status of a call that can neither run nor wait for its turn.</summary>
     public static Status TooManyWaiting(string option, long limit, int maxQueued) => new(
         StatusCode.ResourceExhausted,

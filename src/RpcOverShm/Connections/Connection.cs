@@ -26,9 +26,8 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>
     /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any; it is
-    /// told whether a call is one-way. The
-    /// holder of the reader role runs <paramref name="onGoAway"/>, so it must not block. A client has no
-    /// <paramref name="bounds"/>.
+    /// told whether a call is one-way. The holder of the reader role runs <paramref name="onGoAway"/>, so it must not
+    /// block. A client has no <paramref name="bounds"/>.
     /// </summary>
     public Connection(
         PeerLink link,

@@ -78,11 +78,13 @@ internal sealed partial class Doorman : DescriptorSource
 
     protected override void OnReady()
     {
-        TimeSpan due = s_pause;
+        TimeSpan? due = s_pause;
         try
         {
             Turn();
-            due = UntilDue();
+
+            // A stop waits for the check of the file, which requests this: due times would keep the thread busy.
+            due = _isStopping ? null : UntilDue();
         }
         catch (Exception exception)
         {
@@ -92,9 +94,9 @@ internal sealed partial class Doorman : DescriptorSource
             LogFailed(exception);
         }
 
-        if (!IsRemoved)
+        if (due is { } time && !IsRemoved)
         {
-            Loop!.RequestAt(this, DueTime.After(due));
+            Loop!.RequestAt(this, DueTime.After(time));
         }
     }
 
@@ -102,7 +104,9 @@ internal sealed partial class Doorman : DescriptorSource
     {
         if (_isStopping)
         {
-            // One that runs may still make files. It requests this when it is over.
+            RefusePending();
+
+            // A check that runs may still make files. It requests this when it is over.
             if (Interlocked.CompareExchange(ref _check, FileCheck.None, FileCheck.Queued) != FileCheck.Running)
             {
                 End();
@@ -112,13 +116,13 @@ internal sealed partial class Doorman : DescriptorSource
         }
 
         RefuseOverdue();
+        WatchNewSocket();
         if (Now >= _checkFileAt)
         {
             _checkFileAt = Now + ListeningFile.CheckInterval;
             CheckFile();
         }
 
-        WatchNewSocket();
         _isHeld = !MayAccept();
         if (!_isHeld)
         {
@@ -126,28 +130,33 @@ internal sealed partial class Doorman : DescriptorSource
         }
     }
 
-    // A hello may have come while this thread had no processor: it is looked at once more.
+    // A hello may have come while this thread had no processor: it is looked at once more. One that has is all that a
+    // turn answers here, because a connection takes time.
     private void RefuseOverdue()
     {
         while (_pending.FindOverdue(Now) is { } overdue)
         {
             Read(overdue);
-            if (_pending.Remove(overdue))
+            if (!_pending.Remove(overdue))
             {
-                LimitEvents.Count(TimeoutOption);
-                Refuse(
-                    overdue,
-                    RefusalReason.BadHello,
-                    $"No hello came in time: {TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
-                    + "and less while many clients connect.");
+                Request();
+                return;
             }
+
+            LimitEvents.Count(TimeoutOption);
+            Refuse(
+                overdue,
+                RefusalReason.BadHello,
+                $"No hello came in time: {TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
+                + "and less while many clients connect.");
         }
     }
 
     // Not here, because a file system may not answer: that would keep all listeners and handshakes of the process.
     private void CheckFile()
     {
-        if (_check == FileCheck.None)
+        // A socket that is not watched yet is not given up for the next one: nobody would close it.
+        if (_check == FileCheck.None && IsWatching)
         {
             _check = FileCheck.Queued;
             PoolWork.Queue(static doorman => doorman.RunCheck(), this);
@@ -178,7 +187,7 @@ internal sealed partial class Doorman : DescriptorSource
         }
     }
 
-    private void End()
+    private void RefusePending()
     {
         while (_pending.Count > 0)
         {
@@ -186,7 +195,10 @@ internal sealed partial class Doorman : DescriptorSource
             _pending.Remove(client);
             Refuse(client, RefusalReason.Stopping, "The server is stopping.");
         }
+    }
 
+    private void End()
+    {
         _spare?.Dispose();
         EndWatch();
         if (!IsWatching)

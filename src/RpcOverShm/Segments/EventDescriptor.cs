@@ -8,7 +8,7 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal sealed unsafe class EventDescriptor : IDisposable
 {
-    private const int NonBlockingCloexec = 0x800 | 0x80000;
+    private const int NonBlockingCloexec = LinuxNative.ONonblock | LinuxNative.OCloexec;
 
     private EventDescriptor(int descriptor) => Handle = new SafeFileHandle(descriptor, ownsHandle: true);
 

@@ -11,7 +11,7 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal static unsafe class SocketCalls
 {
-    private const int SocketNonblockCloexec = 0x800 | 0x80000;
+    private const int SocketNonblockCloexec = LinuxNative.ONonblock | LinuxNative.OCloexec;
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
     private const int SolSocket = 1;

@@ -7,7 +7,8 @@ namespace RpcOverShm.Sending;
 /// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
 /// End was received, so an abandoned call keeps its slot until then.
 /// Calls are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass
-/// between the two without a lock.
+/// between the two without a lock; while few are free, also without interlocked operations, each of which costs as much
+/// as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -16,6 +17,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 
     // Blocks never move after their creation: the reader reads them while other threads add calls.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
+    private readonly FreeSlotCache _recent = new();
     private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
     private int _used;              // slots assigned at least once
 
@@ -28,8 +30,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
     public bool TryAdd(ConnectionCall call)
     {
-        int slot = PopFree();
-        if (slot == NoSlot)
+        if (!_recent.TryTake(out int slot) && (slot = PopFree()) == NoSlot)
         {
             if (_used >= maxCalls)
             {
@@ -69,13 +70,17 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         int slot = call.Id.Slot;
         ref Entry entry = ref EntryOf(slot);
         entry.Call = null;
-        PushFree(slot, ref entry);
+        if (!_recent.TryGive(slot))
+        {
+            PushFree(slot, ref entry);
+        }
+
         CounterOf(call).Remove();
     }
 
     /// <summary>
     /// Removes a call that the peer does not know. The peer counts the generations of a slot, so the next call takes
-    /// this call's id. The caller holds the sender's gate, not the reader role.
+    /// this call's id. The caller holds the sender's gate, not the reader role, so the slot bypasses the cache.
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {

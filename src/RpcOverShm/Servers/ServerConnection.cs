@@ -102,7 +102,7 @@ internal sealed partial class ServerConnection
                 _left.Option,
                 _left.LimitBytes,
                 $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
-            return StatusMapping.BufferFull(_left);
+            return StatusMapping.TooManyLeft(_left);
         }
 
         // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
