@@ -25,7 +25,7 @@ internal sealed class EventLoopGroup
     /// <summary>The loops that serve this process's channels and other connections that it has made.</summary>
     public static EventLoopGroup Channels { get; } = new(Environment.ProcessorCount);
 
-    /// <summary>Adds a source to the loop that has the fewest rings. Returns null on success, else the reason.</summary>
+    /// <summary>Adds a source to the loop with the fewest rings. Returns null on success, else the reason.</summary>
     public string? TryAdd(EventSource source, SafeHandle socket) =>
         _loops.MinBy(static loop => loop.RingCount)!.TryAdd(source, socket);
 }
