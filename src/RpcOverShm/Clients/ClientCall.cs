@@ -392,14 +392,3 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
         }
     }
 }
-
-/// <summary>
-/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
-/// its response; one thread takes both, and it alone settles the outcome or releases the response.
-/// </summary>
-internal enum EndReceipt : byte
-{
-    None,
-    Stored,
-    Taken,
-}

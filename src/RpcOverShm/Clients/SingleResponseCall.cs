@@ -340,3 +340,14 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private static Status? Missing(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
 }
+
+/// <summary>
+/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
+/// its response; one thread takes both, and it alone settles the outcome or releases the response.
+/// </summary>
+internal enum EndReceipt : byte
+{
+    None,
+    Stored,
+    Taken,
+}

@@ -5,8 +5,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// What the connections of a server, or of a channel's callbacks, share: the gate of their calls, and the bytes that
-/// they make this process keep. Thread-safe.
+/// The limits that the connections of a server, or of a channel's callbacks, share: the gate of their calls, and the
+/// bytes that they make this process keep. Thread-safe.
 /// </summary>
 internal sealed class SharedLimits(ServerLimits limits)
 {
