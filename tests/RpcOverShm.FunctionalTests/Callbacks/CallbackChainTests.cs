@@ -254,6 +254,9 @@ internal sealed class CallbackChainTests : CallbackFixture
             });
 
         Task<Payload> outer = To(channel).UnaryAsync(Payloads.Of("outer")).ResponseAsync;
+        await Timeouts.Eventually(
+            () => Volatile.Read(ref running) > 0 && rig.Served.Sum(served => served.Running) == 1 + Calls,
+            "one has passed, and the one in the middle has ended");
         await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queued) == Calls - 1, "all others wait");
         int before = Volatile.Read(ref running);
         mayEnd.SetResult();
