@@ -35,8 +35,9 @@ public class ShmCallLimits
     /// </para>
     /// <para>
     /// At most, a connection costs this number of running methods, and in chains 1 + <see cref="MaxCallbackDepth"/>
-    /// times that, each with a request of <see cref="ShmServerOptions.MaxReceiveMessageSize"/> and metadata of
-    /// <see cref="ShmServerLimits.MaxMetadataSize"/>; the requests that wait count towards
+    /// times that, or more if methods of other connections are in front of its calls; each with a request of
+    /// <see cref="ShmServerOptions.MaxReceiveMessageSize"/> and metadata of
+    /// <see cref="ShmServerLimits.MaxMetadataSize"/>. The requests that wait count towards
     /// <see cref="MaxConnectionBufferSize"/>. All connections of a server together cost that for each, unless
     /// <see cref="ShmServerLimits.MaxConcurrentCalls"/> is set.
     /// </para>

@@ -40,6 +40,7 @@ CASES = {
         A=call(awaits="NM"), N=call("A", awaits="C", lets_go=True), M=call("A"), C=call("A"), instance=True),
     "answers hold calls back": dict(A=call(), B=call(), answers="-"),
     "answers hold a chain back": dict(A=call(awaits="N"), N=call("A"), answers="A"),
+    "answers hold a chain back that is inside": dict(A=call(awaits="N"), N=call("A"), answers="A", limits=(2,)),
 }
 
 RULES = {
@@ -68,6 +69,7 @@ RULES = {
     "budget_is_looked_at_again": "answers hold calls back",
     "sent_looks_for_waiters": "answers hold calls back",
     "chain_passes_answers": "answers hold a chain back",
+    "put_back_passes": "answers hold a chain back that is inside",
 }
 
 
@@ -232,10 +234,16 @@ class Model(Search):
         return "method", None
 
     def put_back(self, name, gate, s):                          # with the answers, there is one gate
+        if self.has("put_back_passes") and self.may_mark(name, gate, s):
+            return "mark", (gate, name, ("count_once", gate), ("put_back", gate))
         s["word", gate] = s["word", gate][0] - 1, s["word", gate][1] + 1
         s["first", gate] += (name,)
         s["at", name] = gate
         return "unlock", (gate, "waits")
+
+    def count_once(self, name, gate, s):
+        s["word", gate] = s["word", gate][0] - 1, s["word", gate][1]
+        return "unlock", (gate, "begin")
 
     # The method of the call.
     def method(self, name, arg, s):

@@ -75,7 +75,7 @@ internal sealed partial class CallGate
     private bool TryReturn(GateTicket ticket)
     {
         long word = Volatile.Read(ref _word);
-        while (_first.Count == 0 && word % OneWaiting < limit)
+        while (_first.Calls.Count == 0 && word % OneWaiting < limit)
         {
             long seen = Interlocked.CompareExchange(ref _word, word + OneInside, word);
             if (seen == word)

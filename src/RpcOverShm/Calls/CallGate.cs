@@ -4,11 +4,10 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// Lets a number of calls in at a time: those of a connection, a server, an ordered service or an instance. The others
-/// wait: first those of chains and those that return, in the order of their arrival; then the lanes, in turn, such as
-/// one for each connection. At a server's gate, the lanes have every other turn. A call of a chain passes a full gate
-/// in the name of a running call in front of it, one at a time for each such name. So at most the limit, times 1 and
-/// the depth of chains, is inside; at a connection's gate more, if calls of other connections are in front.
-/// Thread-safe.
+/// wait in lanes, one for each connection, which have their turns. In a lane, calls of chains and those that wait again
+/// are first; at an instance they are before all lanes. A call of a chain passes a full gate in the name of a running
+/// call in front of it, one at a time for each such name. So at most the limit, times 1 and the depth of chains, is
+/// inside; at a connection's gate more, if calls of other connections are in front. Thread-safe.
 /// <para>
 /// tests/Model/call_gate.py has the rules under these names. <i>Enter</i>: without the lock, only while nobody waits
 /// and a place is free, which is one comparison of the word; so nobody else adds to the word while a call waits and the
@@ -30,10 +29,10 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     private const int MostPerEvent = 2;
 
     private readonly Gate _lock = new();
-    private readonly LinkedList<GateTicket> _first = new();
-    private readonly LinkedList<LinkedList<GateTicket>> _lanes = new(); // the first has its turn
-    private Dictionary<object, LinkedListNode<LinkedList<GateTicket>>>? _laneOf;
-    private bool _hasServedFirst; // of the last turn
+    private readonly GateLane _first = new(key: null);       // of an instance
+    private readonly LinkedList<GateLane> _lanes = new();    // the first has its turn
+    private Dictionary<object, GateLane>? _laneOf;
+    private Dictionary<RunningCall, LinkedList<GateTicket>>? _chains; // the calls of chains that wait, by their parent
     private long _word; // the calls inside, and above them those that wait
 
     public bool IsUnlimited => limit is null;
@@ -95,7 +94,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
     /// <summary>Enters or passes, or waits. Returns whether the call is inside; null if too many wait.</summary>
     /// <param name="ticket">The call.</param>
-    /// <param name="mostInLanes">The calls that may wait, beside those of chains and those that return.</param>
+    /// <param name="mostInLanes">The calls that may wait at an instance, beside those before all lanes.</param>
     public bool? EnterOrWait(GateTicket ticket, int mostInLanes = int.MaxValue)
     {
         using (_lock.Enter())
@@ -109,7 +108,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
                     return true;
                 }
 
-                if (!isFree && ticket.Parent is null && (word / OneWaiting) - _first.Count >= mostInLanes)
+                if (!isFree && ticket.Parent is null && (word / OneWaiting) - _first.Calls.Count >= mostInLanes)
                 {
                     return null;
                 }
@@ -133,6 +132,19 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
         LookAgain();
         return false;
+    }
+
+    /// <summary>
+    /// Has a call that is inside, but has not begun, pass as calls of chains do. Returns false if it can't.
+    /// </summary>
+    public bool TryPassInside(GateTicket ticket)
+    {
+        using (_lock.Enter())
+        {
+            bool hasPassed = TryPass(ticket);
+            Interlocked.Add(ref _word, hasPassed ? -OneInside : 0); // It is counted once.
+            return hasPassed;
+        }
     }
 
     /// <summary>Has a call that is inside, but has not begun, wait again, before those that came later.</summary>
@@ -161,12 +173,9 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     {
         using (_lock.Enter())
         {
-            List<GateTicket> taken = [.. _first.Where(one => one.Lane == lane && isChosen(one))];
-            if (_laneOf?.TryGetValue(lane, out LinkedListNode<LinkedList<GateTicket>>? node) == true)
-            {
-                taken.AddRange(node.Value.Where(one => isChosen(one)));
-            }
-
+            List<GateTicket> taken = _laneOf?.TryGetValue(lane, out GateLane? of) == true
+                ? [.. of.Calls.Where(one => isChosen(one))]
+                : [];
             taken.ForEach(one => Remove(one));
             return taken;
         }
@@ -207,32 +216,36 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
             return; // One that waits later changes the word after this thread, and sees what it has made free.
         }
 
-        List<GateTicket>? granted = null;
-        HashSet<RunningCall>? stuck = mayPass ? [] : null;
-        bool hasMore = false;
-        using (_lock.Enter())
+        HashSet<RunningCall>? stuck = mayPass && _chains is not null ? [] : null;
+        for (int granted = 0; IsHeld is null || granted < MostPerEvent; granted++)
         {
-            while (!hasMore && TakeNext(stuck) is { } next)
+            GateTicket? next;
+            using (_lock.Enter())
             {
+                next = TakeNext(stuck);
                 if (isOfInstance)
                 {
                     // Under the lock, because such a call may let go and wait again with the same ticket.
-                    next.OnGranted();
-                    stuck?.Clear();
-                    continue;
+                    next?.OnGranted();
+                    stuck?.Clear(); // Others may pass in its name.
                 }
+            }
 
-                (granted ??= []).Add(next);
-                hasMore = IsHeld is not null && granted.Count == MostPerEvent && Waiting > 0;
+            if (next is null)
+            {
+                return;
+            }
+
+            if (!isOfInstance)
+            {
+                next.OnGranted();
             }
         }
 
-        if (hasMore)
+        if (Waiting > 0)
         {
             LetInLater!();
         }
-
-        granted?.ForEach(static one => one.OnGranted());
     }
 
     // StoreLoad: the call waits before this thread looks at what holds calls back. Who ends that looks for waiting
@@ -260,29 +273,16 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
             return null;
         }
 
-        GateTicket? next = null;
+        GateTicket? next;
         if (Inside < limit && IsHeld?.Invoke() != true)
         {
             next = TakeTurn();
             Interlocked.Add(ref _word, OneInside);
             next.State = GateState.Inside;
         }
-        else if (stuck is not null)
+        else
         {
-            for (LinkedListNode<GateTicket>? node = _first.First; node is not null && next is null; node = node.Next)
-            {
-                if (node.Value.Parent is { } parent && !stuck.Contains(parent))
-                {
-                    if (TryPass(node.Value))
-                    {
-                        next = node.Value;
-                    }
-                    else
-                    {
-                        stuck.Add(parent);
-                    }
-                }
-            }
+            next = stuck is null ? null : PassNext(stuck);
         }
 
         if (next is not null)
@@ -293,22 +293,38 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         return next;
     }
 
-    // Under the lock: the lane that is served has its next turn after the others. Between connections, every other turn
-    // is one of a lane, or the chains of one client would keep all others out.
+    // Under the lock: calls of one parent pass in the same names, so only the first of them is tried.
+    private GateTicket? PassNext(HashSet<RunningCall> stuck)
+    {
+        foreach ((RunningCall parent, LinkedList<GateTicket> calls) in _chains!)
+        {
+            if (!stuck.Contains(parent))
+            {
+                GateTicket first = calls.First!.Value;
+                if (TryPass(first))
+                {
+                    return first;
+                }
+
+                stuck.Add(parent);
+            }
+        }
+
+        return null;
+    }
+
+    // Under the lock: the lane that is served has its next turn after the others.
     private GateTicket TakeTurn()
     {
-        bool isBetweenConnections = !isOfInstance && IsHeld is null;
-        if (_first.First is { } first && (_lanes.Count == 0 || !isBetweenConnections || !_hasServedFirst))
+        if (_first.Calls.First is { } first)
         {
-            _hasServedFirst = true;
             return first.Value;
         }
 
-        _hasServedFirst = false;
-        LinkedListNode<LinkedList<GateTicket>> lane = _lanes.First!;
+        LinkedListNode<GateLane> lane = _lanes.First!;
         _lanes.RemoveFirst();
         _lanes.AddLast(lane);
-        return lane.Value.First!.Value;
+        return lane.Value.Calls.First!.Value;
     }
 
     // Under the lock.
@@ -316,42 +332,53 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     {
         ticket.State = GateState.Waiting;
         ticket.Gate = this;
-        if (isFirst)
+        GateLane lane = _first;
+        if (!isFirst || !isOfInstance)
         {
-            ticket.Wait(_first);
-            return;
+            lane = (_laneOf ??= []).GetValueOrDefault(ticket.Lane) ?? new GateLane(ticket.Lane);
+            if (lane.Calls.Count == 0)
+            {
+                _laneOf.Add(ticket.Lane, lane);
+                _lanes.AddLast(lane.Node);
+            }
         }
 
-        _laneOf ??= [];
-        if (!_laneOf.TryGetValue(ticket.Lane, out LinkedListNode<LinkedList<GateTicket>>? lane))
+        lane.Add(ticket, isFirst);
+        if (ticket.Parent is { } parent)
         {
-            lane = _lanes.AddLast(new LinkedList<GateTicket>());
-            _laneOf.Add(ticket.Lane, lane);
-        }
+            if (!(_chains ??= []).TryGetValue(parent, out LinkedList<GateTicket>? calls))
+            {
+                _chains.Add(parent, calls = new LinkedList<GateTicket>());
+            }
 
-        ticket.Wait(lane.Value);
+            calls.AddLast(ticket.InChain);
+        }
     }
 
-    // Under the lock. A call that has gone on to another gate is in a list of that one.
+    // Under the lock. A call that has gone on to another gate waits at that one.
     private bool Remove(GateTicket ticket)
     {
-        if (ticket.Node.List is not { } list)
+        if (ticket.Waits is not { } lane || (lane != _first && _laneOf?.GetValueOrDefault(lane.Key!) != lane))
         {
             return false;
         }
 
-        LinkedListNode<LinkedList<GateTicket>>? lane = null;
-        if (list != _first && (_laneOf?.TryGetValue(ticket.Lane, out lane) != true || lane!.Value != list))
-        {
-            return false;
-        }
-
-        list.Remove(ticket.Node);
+        lane.Remove(ticket);
         Interlocked.Add(ref _word, -OneWaiting);
-        if (lane is not null && list.Count == 0)
+        if (lane != _first && lane.Calls.Count == 0)
         {
-            _lanes.Remove(lane);
-            _laneOf!.Remove(ticket.Lane);
+            _lanes.Remove(lane.Node);
+            _laneOf!.Remove(lane.Key!);
+        }
+
+        if (ticket.Parent is { } parent)
+        {
+            LinkedList<GateTicket> calls = ticket.InChain.List!;
+            calls.Remove(ticket.InChain);
+            if (calls.Count == 0)
+            {
+                _chains!.Remove(parent);
+            }
         }
 
         return true;

@@ -8,7 +8,8 @@ namespace RpcOverShm.Calls;
 /// <param name="parent">The running call in front of it in its chain; null for none.</param>
 internal class GateTicket(object lane, RunningCall? parent = null)
 {
-    private LinkedListNode<GateTicket>? _node;
+    private LinkedListNode<GateTicket>? _inLane;
+    private LinkedListNode<GateTicket>? _inChain;
     private TaskCompletionSource? _granted;
 
     public object Lane => lane;
@@ -23,18 +24,21 @@ internal class GateTicket(object lane, RunningCall? parent = null)
     /// <summary>Whether the call has passed a gate in the name of a running call.</summary>
     public bool HasPassed { get; set; }
 
+    /// <summary>The lane in which the call waits; null while it does not wait.</summary>
+    public GateLane? Waits { get; set; }
+
     /// <summary>The place in a lane.</summary>
-    public LinkedListNode<GateTicket> Node => _node ??= new LinkedListNode<GateTicket>(this);
+    public LinkedListNode<GateTicket> InLane => _inLane ??= new LinkedListNode<GateTicket>(this);
+
+    /// <summary>The place among those that wait for the same parent's name.</summary>
+    public LinkedListNode<GateTicket> InChain => _inChain ??= new LinkedListNode<GateTicket>(this);
 
     /// <summary>Completes when the call that waits was let in, or has ended.</summary>
     public Task Granted => _granted?.Task ?? Task.CompletedTask;
 
-    /// <summary>Puts the call into a lane. Under the lock.</summary>
-    public virtual void Wait(LinkedList<GateTicket> lane)
-    {
+    /// <summary>Notes that the call begins to wait. Under the lock.</summary>
+    public virtual void OnWait() =>
         _granted = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        lane.AddLast(Node);
-    }
 
     /// <summary>Goes on with a call that has waited. Outside the lock, but for the gate of an instance.</summary>
     public virtual void OnGranted() => _granted!.TrySetResult();

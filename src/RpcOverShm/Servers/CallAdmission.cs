@@ -61,7 +61,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, settings.Side)
-            : owner.TryAdmit(isOfChain: chain?.Caller is not null, isOneWay);
+            : owner.TryAdmit(isOfChain: chain is not null, isOneWay);
         if (refusal is not { } why)
         {
             return null;

@@ -60,7 +60,10 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// </summary>
     public bool TryLeave() => Gate?.TryTakeOut(this) == true;
 
-    public override void Wait(LinkedList<GateTicket> lane) => lane.AddLast(Node);
+    public override void OnWait()
+    {
+        // Nobody awaits it: it goes on by itself.
+    }
 
     public override void OnGranted() => call.Owner.GoOn(this);
 }

@@ -66,9 +66,10 @@ internal sealed partial class ServerConnection
 
         bool isHeld = gate != _server && IsHeldByAnswers;
         int most = Limits.Queued;
-        if (gate == ticket.Order)
+        if (_orders is not null)
         {
-            most += Math.Max(0, Limits.PerConnection - _gate.Inside); // They may wait where no place is needed.
+            // Those that wait for their order need no place yet.
+            most += Math.Max(0, Limits.PerConnection - _gate.Inside);
         }
 
         if (!ticket.Call.IsOneWay && Queued >= most)

@@ -107,6 +107,11 @@ internal sealed partial class ServerConnection
         }
 
         CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.AtServer };
+        if (_gate.TryPassInside(ticket))
+        {
+            return false; // A method that waits for it may be one whose answer the client reads next.
+        }
+
         Status? refusal = _isRefusing && !ticket.IsSparedByStop
             ? StatusMapping.ServerStopping
             : TryQueue(ticket, _gate, requestBytes);
@@ -289,11 +294,11 @@ internal sealed partial class ServerConnection
         }
         else if (_isRefusing && !ticket.IsSparedByStop && gate.TryTakeOut(ticket))
         {
-            ticket.Call.Refuse(StatusMapping.ServerStopping);
+            PoolWork.Queue(static call => call.Refuse(StatusMapping.ServerStopping), ticket.Call);
         }
     }
 
-    // Not on this thread: the call lets in the next one, which may have ended too, and so on.
+    // Not on this thread, as above: the call lets in the next one, which may have ended too, and so on.
     private static void LeaveLater(ServerCall ended) => PoolWork.Queue(static call => call.OnLeftQueue(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? name)

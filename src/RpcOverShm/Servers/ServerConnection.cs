@@ -88,7 +88,7 @@ internal sealed partial class ServerConnection
     /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
     /// <param name="isOfChain">
-    /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
+    /// Whether the call is of a chain, so that a running method may wait for it: it is not refused.
     /// </param>
     /// <param name="isOneWay">
     /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.

@@ -263,22 +263,43 @@ public partial class CallGateTests
     }
 
     [Test]
-    public void CallsOfChains_LeaveTheLanesOfAServerEveryOtherTurn()
+    public void CallsOfChains_AreFirstInTheirLaneAndKeepNoOtherLaneOut()
     {
         var gate = new CallGate(limit: 1);
         Visitor running = Entered(gate);
         Visitor passing = Entered(gate, running);
+        Visitor late = Waiting(gate);
         Visitor[] ofChain = [Waiting(gate, running), Waiting(gate, running)];
-        Visitor[] others = [Waiting(gate), Waiting(gate)];
+        var other = new Visitor(gate, new object());
+        Assert.That(other.Enter(), Is.False);
         running.End();
         passing.End();
 
-        foreach (Visitor next in (Visitor[])[ofChain[0], others[0], ofChain[1], others[1]])
+        foreach (Visitor next in (Visitor[])[ofChain[0], other, ofChain[1], late])
         {
             Assert.That(next.IsInside, Is.True);
             Assert.That(gate.Inside, Is.EqualTo(1));
             next.End();
         }
+
+        Assert.That((gate.Inside, gate.Waiting), Is.EqualTo((0, 0)));
+    }
+
+    [Test]
+    public void CallOfAChain_ThatIsInside_PassesAndLeavesAsOne()
+    {
+        var gate = new CallGate(limit: 2);
+        Visitor running = Entered(gate);
+        Visitor nested = Entered(gate, running);
+
+        Assert.That(gate.TryPassInside(nested.Ticket), Is.True);
+
+        Visitor second = Waiting(gate, running);
+        Assert.That((gate.Inside, nested.Ticket.HasPassed), Is.EqualTo((2, true)));
+        Assert.That(gate.TryPassInside(nested.Ticket), Is.False, "It has the name.");
+        nested.End();
+        Assert.That((gate.Inside, gate.Waiting), Is.EqualTo((2, 0)));
+        Assert.That(second.IsInside, Is.True);
     }
 
     private static RunningCall Named(ServedRig rig, CallGate gate, int slot) => new(
