@@ -24,8 +24,8 @@ public class ShmCallLimits
     /// Defaults to 10,000 for a server and to 16 for callbacks. Excess calls wait in the order of their arrival; see
     /// <see cref="MaxQueuedCallsPerConnection"/>. A call counts from the start of its method, when its request is
     /// complete, until the method has ended. 1 runs callbacks one after the other, as WCF does by default. A call that
-    /// a method makes to its own server through a channel of the same process takes the place of the call whose method
-    /// makes it, one at a time, if no other place is free.
+    /// a running method may wait for runs although no place is free, one at a time for each method in front of it: a
+    /// call that a callback makes, and one that a method makes to its own server through a channel of the same process.
     /// </para>
     /// <para>
     /// A method that awaits keeps memory only. One that blocks keeps a thread of the pool, to which .NET adds about two
@@ -34,9 +34,10 @@ public class ShmCallLimits
     /// default of callbacks is low. Raise it for methods that await for long, such as streams.
     /// </para>
     /// <para>
-    /// At most, a connection costs this number of running methods, each with a request of
+    /// At most, a connection costs this number of running methods, and in chains 1 + <see cref="MaxCallbackDepth"/>
+    /// times that, or more if methods of other connections are in front of its calls; each with a request of
     /// <see cref="ShmServerOptions.MaxReceiveMessageSize"/> and metadata of
-    /// <see cref="ShmServerLimits.MaxMetadataSize"/>; the requests that wait count towards
+    /// <see cref="ShmServerLimits.MaxMetadataSize"/>. The requests that wait count towards
     /// <see cref="MaxConnectionBufferSize"/>. All connections of a server together cost that for each, unless
     /// <see cref="ShmServerLimits.MaxConcurrentCalls"/> is set.
     /// </para>
@@ -51,8 +52,10 @@ public class ShmCallLimits
     /// <para>
     /// Defaults to 10,000 for a server and to 2,000 for callbacks. Beyond it, a call fails with
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. A waiting call has its deadline, and leaves its place when
-    /// it is cancelled. A server that stops refuses waiting calls with <see cref="Grpc.Core.StatusCode.Unavailable"/>,
-    /// so they can go to the next server.
+    /// it is cancelled. Calls that wait for the start of an earlier one
+    /// (<see cref="ShmServiceOptions.EnableOrderedDispatch"/>) count too, but for as many as could run. A server that
+    /// stops refuses waiting calls with <see cref="Grpc.Core.StatusCode.Unavailable"/>, so they can go to the next
+    /// server.
     /// </para>
     /// <para>
     /// The peer learns that this side takes <see cref="MaxConcurrentCallsPerConnection"/> and this number of calls at a

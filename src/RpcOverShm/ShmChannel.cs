@@ -256,11 +256,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             return (link, onGoAway) => new Connection(link, scheduling, accept: null, onGoAway);
         }
 
-        var places = new CallPlaces(callbacks.Limits);
+        var shared = new SharedLimits(callbacks.Limits);
         return (link, onGoAway) =>
         {
             channel.TryGetTarget(out ShmChannel? serving);
-            var connection = new ServerConnection(link, callbacks with { Channel = serving }, places, onGoAway);
+            var connection = new ServerConnection(link, callbacks with { Channel = serving }, shared, onGoAway);
             _ = StopOneWayAtDisposeAsync(connection);
             return connection.Connection;
         };

@@ -26,8 +26,9 @@ public sealed class ShmServerLimits : ShmCallLimits
     /// waiting calls of one client hold up no other; the calls of a connection begin in the order of their arrival.
     /// </para>
     /// <para>
-    /// With this limit, each call takes a lock of the server three times, at its start and its end. At most, the
-    /// running methods of all connections together keep this number of requests.
+    /// At most, the running methods of all connections together keep this number of requests, and in chains
+    /// 1 + <see cref="ShmCallLimits.MaxCallbackDepth"/> times that: a call that a running method may wait for runs
+    /// although no place is free.
     /// </para>
     /// </remarks>
     public int? MaxConcurrentCalls { get; set; }

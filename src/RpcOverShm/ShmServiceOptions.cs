@@ -47,10 +47,11 @@ public sealed class ShmServiceOptions
     /// </para>
     /// <para>
     /// A call to the same instance that is made by a callback of its method, or by a channel of the method in the same
-    /// process, does not wait for that method: it takes its place, one call at a time.
+    /// process, does not wait for that method: it runs beside it, one call at a time.
     /// </para>
     /// <para>
-    /// A client that makes many such calls and callbacks delays the other clients of a
+    /// Calls that wait are served in turn, one of each client, and those of a client in their order. A client that
+    /// makes many calls and callbacks as above delays the other clients of a
     /// <see cref="ShmServiceLifetime.Singleton"/>: these calls go first, and
     /// <see cref="MaxQueuedCallsPerInstance"/> does not count them. Where that matters, use
     /// <see cref="ShmServiceLifetime.PerSession"/>.
@@ -77,7 +78,8 @@ public sealed class ShmServiceOptions
     /// <para>
     /// The order is that in which requests arrive whole: a stream of requests counts with its start, but a large single
     /// request with its end. It holds for each channel: calls of several channels have no order. A call that a callback
-    /// makes starts at once: a method waits for it.
+    /// makes starts at once: a method waits for it. A call that waits for those before it counts as a waiting one
+    /// (<see cref="ShmCallLimits.MaxQueuedCallsPerConnection"/>), and holds no place of its connection.
     /// </para>
     /// </remarks>
     public bool EnableOrderedDispatch { get; set; }

@@ -26,7 +26,6 @@ public sealed class ShmSession
 {
     private readonly ServerSession? _session; // null if a test has made this
     private readonly ClientSettings _settings;
-    private readonly bool _letsGo;
     private readonly CallInvoker? _made; // for callbacks of a test
     private readonly Lazy<CallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
@@ -68,8 +67,7 @@ public sealed class ShmSession
         ProcessId = session.Peer.ProcessId;
         Closed = session.Closed;
         _session = session;
-        _settings = settings with { Connections = new SessionConnections(session) };
-        _letsGo = hasInstanceLimits;
+        _settings = settings with { Connections = new SessionConnections(session), LetsGo = hasInstanceLimits };
         _plain = new Lazy<CallInvoker>(() => Invoker(_settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
@@ -174,16 +172,12 @@ public sealed class ShmSession
         }
 
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return new ShmCallInvoker(settings.Connections!, settings).OneWay(onFailed);
+        return Invoker(settings).OneWay(onFailed);
     }
 
     private ClientSettings With(ShmCodec codec) => _settings with { Codec = codec.ToProvider() };
 
-    private CallInvoker Invoker(ClientSettings settings)
-    {
-        var invoker = new ShmCallInvoker(settings.Connections!, settings);
-        return _letsGo ? new LettingGoInvoker(invoker) : invoker;
-    }
+    private static ShmCallInvoker Invoker(ClientSettings settings) => new(settings.Connections!, settings);
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

@@ -71,7 +71,7 @@ internal sealed class ServeCommands : IAsyncDisposable
         IReadOnlyList<ServerConnection> connections = _server!.Running!.Connections;
         return string.Create(
             CultureInfo.InvariantCulture,
-            $"{connections.Count} {connections.Sum(one => one.Queue.Queued)} "
+            $"{connections.Count} {connections.Sum(one => one.Queued)} "
             + $"{Volatile.Read(ref _running)} {_server.Running.Budget.UsedBytes}");
     }
 

@@ -3,7 +3,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 
@@ -15,7 +14,7 @@ namespace RpcOverShm.Clients;
 /// users await complete as pending user code of the call: on the reading thread if it may run user code, otherwise on
 /// the thread pool, and never on the thread that cancels.
 /// </summary>
-internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
+internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICallOfMethod
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 
@@ -34,12 +33,19 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public abstract string MethodName { get; }
 
-    /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
-    public AmbientCall? Ambient { get; set; }
+    /// <summary>
+    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if the
+    /// maker may let others run: the head may have to wait.
+    /// </summary>
+    public RunningCall? Maker { get; set; }
 
-    public override int Depth => Ambient is { } ambient ? ambient.Depth + 1 : 0;
+    /// <summary>The maker, if it lets others run on its instance while it waits; null for none.</summary>
+    public RunningCall? Holder => Settings.LetsGo && Maker is { Ticket: not null } holder ? holder : null;
 
-    public override ParentCall? Parent => Ambient?.Name;
+    public override int Depth => Maker is { } maker ? maker.Depth + 1 : 0;
+
+    /// <summary>Notes that all requests were sent. Completes when the user may go on.</summary>
+    public virtual Task OnHalfClosed() => Task.CompletedTask;
 
     public bool IsFinished => Volatile.Read(ref _outcome) is not null;
 
@@ -365,7 +371,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         _serverOutcome = null;
         _headers = default;
         _connection = null;
-        Ambient = null;
+        Maker = null;
         Inspection = null;
         _isAnswered = false;
         ResetForReuse();
@@ -385,15 +391,4 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
             _headers.Fail(ToException());
         }
     }
-}
-
-/// <summary>
-/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
-/// its response; one thread takes both, and it alone settles the outcome or releases the response.
-/// </summary>
-internal enum EndReceipt : byte
-{
-    None,
-    Stored,
-    Taken,
 }

@@ -43,6 +43,9 @@ internal sealed record ClientSettings
     /// <summary>The time limits of calls by method; null for none.</summary>
     public CallTimeouts? Timeouts { get; init; }
 
+    /// <summary>Whether a method lets others run on its instance while it waits for one of these calls.</summary>
+    public bool LetsGo { get; init; }
+
     /// <summary>The provider of connections, which knows why a call found no server; null if there is none.</summary>
     public ConnectionProvider? Connections { get; init; }
 

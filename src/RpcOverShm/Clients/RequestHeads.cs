@@ -63,11 +63,19 @@ internal static class RequestHeads
     // know the parent, and believes only this process.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
-        call.Ambient = AmbientCall.Current;
-        return call.Parent is { } parent
-            && (parent.ConnectionId == connection.Id || connection.Peer.ProcessId == Environment.ProcessId)
-                ? parent
-                : null;
+        RunningCall? maker = call.Maker ??= RunningCall.Current;
+        if (maker?.Name is not { } parent)
+        {
+            return null;
+        }
+
+        if (connection.Peer.ProcessId == Environment.ProcessId)
+        {
+            maker.Publish();
+            return parent;
+        }
+
+        return parent.ConnectionId == connection.Id ? parent : null;
     }
 
     private static bool IsTooLong(string host) =>

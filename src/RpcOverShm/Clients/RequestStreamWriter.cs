@@ -61,7 +61,7 @@ internal sealed class RequestStreamWriter<TRequest>(
         if (started.IsCompletedSuccessfully)
         {
             started.Result?.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
-            return Task.CompletedTask;
+            return Call.OnHalfClosed();
         }
 
         return HalfCloseWhenStartedAsync();
@@ -85,5 +85,6 @@ internal sealed class RequestStreamWriter<TRequest>(
     {
         Connection? connection = await started.ConfigureAwait(false);
         connection?.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
+        await Call.OnHalfClosed().ConfigureAwait(false);
     }
 }

@@ -40,6 +40,13 @@ internal sealed class ResponseStreamReader<TResponse>(
         if (read.IsCompleted)
         {
             Volatile.Write(ref _isReading, 0);
+            return read;
+        }
+
+        if (call.Holder is { } holder)
+        {
+            holder.LetGo();
+            return holder.ReturnAsync(read);
         }
 
         return read;

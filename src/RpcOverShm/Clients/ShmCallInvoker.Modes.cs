@@ -61,6 +61,36 @@ internal sealed partial class ShmCallInvoker
         return made;
     }
 
+    // A blocking call of a method that lets others run on its instance meanwhile.
+    private TResponse BlockOutside<TRequest, TResponse>(
+        RunningCall holder, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        holder.LetGo();
+        try
+        {
+            if (_starter.NeedsCredentials(options))
+            {
+                return Block(this, method, host, options, request);
+            }
+
+            ClientMethod<TRequest, TResponse> bound = Bind(method);
+            return Telemetry.IsClientWatched
+                ? bound.RunObserved(host, options, request, bound.Inspect(options))
+                : bound.Run(host, options, request, bound.Inspect(options));
+        }
+        finally
+        {
+            // The method has chosen to block its thread. An interrupt must not let it go on without its instance.
+            Gate.Uninterrupted(holder.TakeAgainAsync(), static taken =>
+            {
+                taken.GetAwaiter().GetResult();
+                return true;
+            });
+        }
+    }
+
     private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
     {
         try

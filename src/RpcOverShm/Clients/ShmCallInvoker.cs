@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 
@@ -32,6 +33,11 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             return BlockInMode(method, host, options, request);
         }
 
+        if (_settings.LetsGo && RunningCall.Current is { Ticket: not null } holder)
+        {
+            return BlockOutside(holder, method, host, options, request);
+        }
+
         if (_starter.NeedsCredentials(options))
         {
             return Block(this, method, host, options, request);
@@ -54,7 +60,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         _ = Start(call, bound, host, options, request);
-        return CallPresentation.Unary(call, call.ResponseAsync);
+        return CallPresentation.Unary(call, call.PresentResponse(waits: true));
     }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
@@ -73,7 +79,8 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        return CallPresentation.ClientStream(call, StartStream(call, bound, host, options), call.ResponseAsync);
+        RequestStreamWriter<TRequest> requests = StartStream(call, bound, host, options);
+        return CallPresentation.ClientStream(call, requests, call.PresentResponse(waits: false));
     }
 
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
@@ -131,11 +138,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TRequest : class
         where TResponse : class
     {
-        if (_settings.Observer is not null)
-        {
-            call.Inspection ??= method.Inspect(options);
-        }
-
+        Prepare(call, method, options);
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartObserved(call, method, host, options, request, isDeferred);
@@ -166,11 +169,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TRequest : class
         where TResponse : class
     {
-        if (_settings.Observer is not null)
-        {
-            call.Inspection ??= method.Inspect(options);
-        }
-
+        Prepare(call, method, options);
         if (isObservable && Telemetry.IsClientWatched)
         {
             return StartStreamObserved(call, method, host, options);
@@ -192,6 +191,22 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         {
             WriteOptions = options.WriteOptions,
         };
+    }
+
+    private void Prepare<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, in CallOptions options)
+        where TRequest : class
+        where TResponse : class
+    {
+        if (_settings.Observer is not null)
+        {
+            call.Inspection ??= method.Inspect(options);
+        }
+
+        if (_settings.LetsGo && !call.IsOneWay)
+        {
+            call.Maker ??= RunningCall.Current;
+        }
     }
 
     // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,

@@ -41,6 +41,39 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>The response of an awaited call.</summary>
     public Task<TResponse> ResponseAsync => _response.Task;
 
+    /// <summary>
+    /// Returns the response for the user. If the method that awaits it lets others run on its instance meanwhile, the
+    /// task completes when the method may go on.
+    /// </summary>
+    /// <param name="waits">Whether the method waits from now on; else after the last request.</param>
+    public Task<TResponse> PresentResponse(bool waits)
+    {
+        if (Holder is not { } holder)
+        {
+            return ResponseAsync;
+        }
+
+        if (waits)
+        {
+            holder.LetGo();
+        }
+
+        return holder.ReturnAsync(ResponseAsync);
+    }
+
+    public override Task OnHalfClosed()
+    {
+        if (Holder is not { } holder)
+        {
+            return Task.CompletedTask;
+        }
+
+        holder.LetGo();
+
+        // The response may have come before: then its end has taken nothing again.
+        return ResponseAsync.IsCompleted ? holder.TakeAgainAsync() : Task.CompletedTask;
+    }
+
     protected override ClientSettings Settings => _method.Settings;
 
     /// <summary>Returns a blocking call for this thread; reuses its last one if that is free.</summary>
@@ -306,4 +339,15 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
     private static Status? Missing(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
+}
+
+/// <summary>
+/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
+/// its response; one thread takes both, and it alone settles the outcome or releases the response.
+/// </summary>
+internal enum EndReceipt : byte
+{
+    None,
+    Stored,
+    Taken,
 }

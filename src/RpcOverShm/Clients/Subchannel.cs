@@ -141,7 +141,7 @@ internal sealed partial class Subchannel(
     private Connection? OfRunningCallback()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
-        if (AmbientCall.Current is not { Name.Call.IsFromAcceptor: true } ambient)
+        if (RunningCall.Current?.Name is not { Call.IsFromAcceptor: true } name)
         {
             return null;
         }
@@ -150,7 +150,7 @@ internal sealed partial class Subchannel(
         {
             foreach (Connection one in _live)
             {
-                if (one.Id == ambient.Name.ConnectionId && one.CloseReason is null)
+                if (one.Id == name.ConnectionId && one.CloseReason is null)
                 {
                     return one;
                 }

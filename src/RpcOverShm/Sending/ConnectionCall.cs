@@ -90,8 +90,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>The number of calls in front of this one in its chain of calls and callbacks.</summary>
     public virtual int Depth => 0;
 
-    /// <summary>The running call of this side whose method has made this outgoing call; null if not known.</summary>
-    public virtual ParentCall? Parent => null;
+    /// <summary>The name under which the calls of its method know an incoming call; null for an outgoing one.</summary>
+    public virtual ParentCall? Name => null;
 
     /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
     public virtual bool RunsOnBlockedThread => false;

@@ -2,7 +2,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -15,6 +14,7 @@ internal static class CallAdmission
     /// <param name="handler">The method; null if the server has none of this name.</param>
     /// <param name="request">The head of the call.</param>
     /// <param name="messageLength">The bytes of the message in the first frame.</param>
+    /// <param name="chain">The call with its chain; null if it is of none.</param>
     /// <param name="isOneWay">Whether the call is one-way.</param>
     public static StatusTrailer? Refuse(
         ServerConnection owner,
@@ -22,6 +22,7 @@ internal static class CallAdmission
         MethodHandler? handler,
         in RequestHead request,
         int messageLength,
+        CallTicket? chain = null,
         bool isOneWay = false)
     {
         ServerSettings settings = owner.Settings;
@@ -45,10 +46,7 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        ConnectionCall? caller = !isOneWay && request.Parent is { } parent
-            ? owner.Connection.FindCaller(parent)
-            : null;
-        if (caller?.Depth >= settings.MaxCallbackDepth)
+        if (chain?.Depth > settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(
                 settings.Logger,
@@ -63,7 +61,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, settings.Side)
-            : owner.TryAdmit(isOfChain: caller is not null, isOneWay);
+            : owner.TryAdmit(isOfChain: chain is not null, isOneWay);
         if (refusal is not { } why)
         {
             return null;

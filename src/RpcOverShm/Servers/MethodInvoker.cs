@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
 
@@ -15,16 +16,18 @@ internal static class MethodInvoker
     /// </summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
-        if (call.Turn is { Order: { } order } turn)
+        if (call.TryPutBack())
         {
-            order.Start(turn);
             return;
         }
 
-        if (!call.TryPutBack())
+        if (call.Ticket is { Order: not null } ticket)
         {
-            Begin(call, handler);
+            StartInOrder(ticket);
+            return;
         }
+
+        Begin(call, handler);
     }
 
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
@@ -37,6 +40,25 @@ internal static class MethodInvoker
         }
 
         Begin(call, handler, observation: null);
+    }
+
+    // Runs the first part of a method, and then those that this lets start in their order.
+    private static void StartInOrder(CallTicket first)
+    {
+        ThreadTraits thread = ThreadTraits.OfThisThread();
+        CallTicket? next = first;
+        while (next is { } ticket)
+        {
+            ticket.StartingThread = Environment.CurrentManagedThreadId;
+            Begin(ticket.Call, ticket.Call.Handler);
+            AmbientContext.RestoreClean(thread);
+            ticket.StartingThread = 0;
+            (next, ticket.NextInOrder) = (ticket.NextInOrder, null);
+            if (next?.Call.TryPutBack() == true)
+            {
+                return;
+            }
+        }
     }
 
     private static void BeginObserved(ServerCall call, MethodHandler handler)

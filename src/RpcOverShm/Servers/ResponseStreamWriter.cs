@@ -51,7 +51,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
 
         Task<bool> write =
-            call.Owner.Queue.Budget.IsFullOfAnswers ? WriteLaterAsync(message) : StartWrite(message);
+            call.Owner.Budget.IsFullOfAnswers ? WriteLaterAsync(message) : StartWrite(message);
         if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);
@@ -81,8 +81,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
     // The client does not read what it has been sent, so the message waits as the answer of a unary method does.
     private async Task<bool> WriteLaterAsync(TResponse message)
     {
-        CallQueue queue = call.Owner.Queue;
-        await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        ServerConnection owner = call.Owner;
+        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         Task<bool> write;
         try
         {
@@ -90,7 +90,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
         finally
         {
-            queue.OnAnswered();
+            owner.OnAnswered();
         }
 
         return await write.ConfigureAwait(false);

@@ -21,14 +21,21 @@ internal sealed partial class ServerCall
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, IsOneWay) is { } refusal)
+        CallTicket? chain = IsOneWay || request.Parent is null ? null : owner.FindChain(this, request.Parent);
+        if (CallAdmission.Refuse(
+            owner, MethodName, _handler, request, message.Length, chain, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
         _left = IsOneWay ? LeftCall.Admitted : LeftCall.Over;
-        Turn = IsOneWay ? null : CallTurn.For(this, request.Parent);
+        Ticket = chain;
+        if (chain?.Caller is { } caller)
+        {
+            caller.IsCalledBack = true;
+        }
+
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
         bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
         if (!isWhole && !TryTakeRequests(message, flags))
@@ -139,13 +146,13 @@ internal sealed partial class ServerCall
     {
         // A stream of requests begins at once. Any other call costs memory until its request is whole.
         if (!_handler!.IsRequestStream
-            && owner.Queue.TryCountUnbegun(Turn ??= new CallTurn(this)) is { } refusal)
+            && owner.TryCountUnbegun(Ticket ??= new CallTicket(this)) is { } refusal)
         {
             Refuse(refusal);
             return false;
         }
 
-        var requests = new RequestMessages(_handler, Settings, this, owner.Queue.Budget);
+        var requests = new RequestMessages(_handler, Settings, this, owner.Budget);
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
         Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.

@@ -26,8 +26,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
     private LeftCall _left;           // of a one-way call
 
-    /// <summary>The state of a call that waits or may make others wait; null for most calls.</summary>
-    public CallTurn? Turn { get; set; }
+    /// <summary>The call at its gates if it waits, is of a chain or starts in order; null for most calls.</summary>
+    public CallTicket? Ticket { get; set; }
+
+    /// <summary>The call as the calls of its method know it; null if none may name it.</summary>
+    public RunningCall? Running { get; set; }
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -73,9 +76,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     private Connection Connection => owner.Connection;
 
-    public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
+    public override int Depth => Ticket?.Depth ?? 0;
 
-    public override bool RunsOnBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
+    public override ParentCall? Name => new ParentCall(Connection.Id, Id);
+
+    public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
     public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
@@ -103,7 +108,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if ((work & PendingUserCode.Start) != 0)
         {
-            if (Turn?.Caller is { IsGivenUp: true })
+            if (Ticket?.Caller is { IsGivenUp: true })
             {
                 Stop(StatusMapping.CallerGone);
             }
@@ -118,20 +123,20 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     // A callback of a call for which a thread blocks runs on that thread.
-    protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
+    protected override bool TryHandOver() => Ticket?.Caller?.TryRunHere(this) == true;
 
     /// <summary>
     /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
     /// </summary>
-    public bool TryPutBack() => owner.Queue.TryPutBack(this, _request.Length);
+    public bool TryPutBack() => owner.TryPutBack(this, _request.Length);
 
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
-        if (owner.Queue.IsNamed)
+        if (owner.IsNamed)
         {
-            owner.Queue.Name(this);
+            owner.Name(this);
         }
     }
 
@@ -146,7 +151,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public void OnLeftQueue()
     {
         _request.Release();
-        owner.Queue.OnLeft(this);
+        owner.OnLeft(this);
     }
 
     /// <summary>
@@ -198,6 +203,15 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Stop(StatusMapping.ServerDeadline);
     }
 
+    /// <summary>Ends a call that is about to begin although the connection was closed, unless it is one-way.</summary>
+    public void EndWithConnection()
+    {
+        if (!IsOneWay)
+        {
+            EndUnanswered();
+        }
+    }
+
     // The connection was closed.
     private void EndUnanswered()
     {
@@ -215,7 +229,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (isToldMethod)
         {
             ServerCallCancellation.Fire(ref _token);
-            if (Requests?.TryBegin(isEnded: true) == true || (Turn is { } turn && owner.Queue.TryLeave(turn)))
+            if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryLeave() == true)
             {
                 OnLeftQueue();
             }
@@ -225,12 +239,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     // Only the holder of the reader role calls this.
     private void BeginOrWait(int requestBytes)
     {
-        if (_handler!.IsOrdered)
-        {
-            owner.AddInOrder(this, _handler.ServiceName);
-        }
-
-        if (owner.Queue.TryBegin(this, requestBytes, out Status? refusal))
+        if (owner.TryBegin(this, requestBytes, out Status? refusal))
         {
             AddUserCode(PendingUserCode.Start);
         }
@@ -245,7 +254,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (_isMethodCounted)
         {
             _isMethodCounted = false;
-            owner.Queue.OnMethodEnded(this);
+            owner.OnMethodEnded(this);
         }
     }
 }

@@ -14,33 +14,43 @@ namespace RpcOverShm.Servers;
 /// callbacks a channel serves. Methods are counted separately from calls: a call ends with its End frame, but its
 /// method may run on if it ignores its token.
 /// </summary>
-internal sealed class ServerConnection
+internal sealed partial class ServerConnection
 {
     // The objects of a closed connection, besides those of its calls.
     private const int ClosedBytes = 16 << 10;
 
-    private Dictionary<string, OrderedStarts>? _orders; // by service
     private readonly BufferBudget _left; // of the user's one-way calls whose connections are closed
     private volatile bool _isRefusing;
     private volatile bool _isRefusingOneWay;
-    private long _changesAtLastLook;
+    private long _admitted;
+    private long _admittedAtLastLook;
+    private bool _wasIdleAtLastLook;
 
     /// <summary>Takes ownership of the link.</summary>
+    /// <param name="link">The link.</param>
+    /// <param name="settings">The settings of the server, or of the channel's callbacks.</param>
+    /// <param name="shared">What the connections of the server share.</param>
+    /// <param name="onGoAway">Hears that the peer takes no more calls; null for nobody.</param>
     public ServerConnection(
-        PeerLink link, ServerSettings settings, CallPlaces places, Action<Connection>? onGoAway = null)
+        PeerLink link, ServerSettings settings, SharedLimits shared, Action<Connection>? onGoAway = null)
     {
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
-        Queue = new CallQueue(this, places);
-        _left = places.LeftBy(link.Identity.UserId);
-        link.OnUnmapped += Queue.Budget.End;
+        _server = shared.Calls;
+        _gate = new CallGate(Limits.PerConnection) { IsHeld = () => IsHeldByAnswers, LetInLater = GoOnLater };
+        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
+        {
+            OnAnswersSank = GoOnLater,
+        };
+        _left = shared.LeftBy(link.Identity.UserId);
+        link.OnUnmapped += Budget.End;
 
         Connection = new Connection(
             link,
             settings.Scheduling,
             isOneWay => new ServerCall(this) { IsOneWay = isOneWay },
             onGoAway,
-            new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
+            new IncomingBounds(Budget, settings.Limits.HeadTimeout));
     }
 
     public Connection Connection { get; }
@@ -63,29 +73,22 @@ internal sealed class ServerConnection
     /// </summary>
     public bool IsOfThisProcess { get; }
 
-    /// <summary>The calls that wait for their turn.</summary>
-    public CallQueue Queue { get; }
-
-    /// <summary>
-    /// Counts the one-way calls among those of <see cref="Running"/>: they outlive the connection.
-    /// </summary>
+    /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
     public DrainCounter OneWay { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
-    /// <summary>
-    /// The methods that run, or wait for their turn or for the end of their request. The holder of the reader role
-    /// adds; any thread removes a method that ends.
-    /// </summary>
-    public DrainCounter Running { get; } = new();
+    /// <summary>The calls that were admitted so far.</summary>
+    public long Admitted => Volatile.Read(ref _admitted);
+
+    private ServerLimits Limits => Settings.Limits;
 
     /// <summary>
-    /// Admits a call: counts its method. Returns null, or the status of the refusal. Only the holder of the reader role
-    /// calls this.
+    /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
     /// <param name="isOfChain">
-    /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
+    /// Whether the call is of a chain, so that a running method may wait for it: it is not refused.
     /// </param>
     /// <param name="isOneWay">
     /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.
@@ -102,21 +105,19 @@ internal sealed class ServerConnection
             return StatusMapping.TooManyLeft(_left);
         }
 
-        // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
-        // and its process-wide fence serves both sides.
-        Running.Add();
-        if (isOneWay ? !_isRefusingOneWay : !_isRefusing || isOfChain)
+        // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
+        if (isOneWay ? _isRefusingOneWay : _isRefusing && !isOfChain)
         {
-            if (isOneWay)
-            {
-                OneWay.Add();
-            }
-
-            return null;
+            return StatusMapping.ServerStopping;
         }
 
-        Running.RemoveByAnyThread();
-        return StatusMapping.ServerStopping;
+        if (isOneWay)
+        {
+            OneWay.Add();
+        }
+
+        Volatile.Write(ref _admitted, _admitted + 1);
+        return null;
     }
 
     /// <summary>
@@ -126,31 +127,11 @@ internal sealed class ServerConnection
     public bool IsQuietSinceLastLook()
     {
         // A method that ignores its token runs on after the end of its call.
-        long changes = Running.Changes;
-        bool isQuiet = Connection.IsQuietSinceLastLook() && changes == _changesAtLastLook && Running.Count == 0;
-        _changesAtLastLook = changes;
+        (long admitted, bool isIdle) = (Admitted, Running == 0);
+        bool isQuiet = Connection.IsQuietSinceLastLook()
+            && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
+        (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
         return isQuiet;
-    }
-
-    /// <summary>
-    /// Has the method of a call start after those of the calls to its service that came before. A call that another
-    /// one may wait for starts at once. Only the holder of the reader role calls this.
-    /// </summary>
-    public void AddInOrder(ServerCall call, string serviceName)
-    {
-        if (call.Turn is { IsOfChain: true })
-        {
-            return;
-        }
-
-        _orders ??= new Dictionary<string, OrderedStarts>(StringComparer.Ordinal);
-        if (!_orders.TryGetValue(serviceName, out OrderedStarts? order))
-        {
-            order = new OrderedStarts();
-            _orders.Add(serviceName, order);
-        }
-
-        order.Add(call.Turn ??= new CallTurn(call));
     }
 
     /// <summary>
@@ -161,8 +142,8 @@ internal sealed class ServerConnection
         // GoAway is sent first, so that the client does not retry a refused call on this connection.
         Connection.SendGoAway();
         _isRefusing = true;
-        Interlocked.MemoryBarrierProcessWide();
-        Queue.Stop();
+        Interlocked.MemoryBarrier(); // StoreLoad: set before the calls inside are counted.
+        RefuseWaiting();
     }
 
     /// <summary>
@@ -217,7 +198,7 @@ internal sealed class ServerConnection
     /// </summary>
     public async Task WhenIdleAsync()
     {
-        await Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
+        await Task.WhenAny(WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
         await WhenNoOneWayAsync().ConfigureAwait(false);
     }
 

@@ -16,7 +16,7 @@ internal sealed class ServerCore
     private static readonly CloseReason s_stopped = new(CloseKind.Local, "The server was stopped.");
 
     private readonly ServerSettings _settings;
-    private readonly CallPlaces _places;
+    private readonly SharedLimits _shared;
     private readonly Gate _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionObserver _observer;
@@ -35,7 +35,7 @@ internal sealed class ServerCore
     {
         _settings = settings;
         _observer = observer;
-        _places = new CallPlaces(settings.Limits);
+        _shared = new SharedLimits(settings.Limits);
         _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, LookForIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
         _idleTimer?.Start();
@@ -57,7 +57,7 @@ internal sealed class ServerCore
     public string SocketPath => _listener.SocketPath;
 
     /// <summary>The bytes that clients make the server keep.</summary>
-    public BufferBudget Budget => _places.Budget;
+    public BufferBudget Budget => _shared.Budget;
 
     /// <summary>
     /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
@@ -170,7 +170,7 @@ internal sealed class ServerCore
 
     private void OnConnected(PeerLink link)
     {
-        var connection = new ServerConnection(link, _settings, _places);
+        var connection = new ServerConnection(link, _settings, _shared);
         bool isRequested;
         using (_gate.Enter())
         {

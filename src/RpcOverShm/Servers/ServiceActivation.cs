@@ -67,29 +67,29 @@ internal sealed class ServiceActivation<TService>(
                 : StatusMapping.ServerStopping);
         }
 
-        InstanceTurn? turn = null;
+        GateTicket? ticket = null;
         try
         {
-            if (settings.Calls is not null && call.Turn?.Ambient is null)
+            if (settings.Calls is not null && call.Running is null)
             {
                 // In this method, so that the method of the user knows it.
-                call.Owner.Queue.Name(call);
+                call.Owner.Name(call);
             }
 
             ServiceInstance instance = known ?? await CreateOrWaitAsync(instances, call).ConfigureAwait(false);
             if (instance.Gate is { } gate)
             {
-                AmbientCall ambient = call.Turn!.Ambient!;
-                turn = new InstanceTurn(gate, InstanceTurn.FindAbove(ambient, gate));
-                ambient.Hold = turn;
-                await EnterAsync(gate, turn, call).ConfigureAwait(false);
+                RunningCall running = call.Running!;
+                ticket = new GateTicket(call.Owner, running.FindAbove(gate)) { Gate = gate };
+                running.Ticket = ticket;
+                await EnterAsync(gate, ticket, call).ConfigureAwait(false);
             }
 
             await BeginMethod(call, run, ((Instance)instance).Service).ConfigureAwait(false);
         }
         finally
         {
-            turn?.Exit();
+            ticket?.Gate!.End(ticket, call.Running!);
             instances.EndUse();
         }
     }
@@ -98,9 +98,14 @@ internal sealed class ServiceActivation<TService>(
     private ValueTask<ServiceInstance> CreateOrWaitAsync(ServiceInstances instances, ServerCall call) =>
         instances.GetAsync(this, () => Create(call, context: null), call.CancellationToken);
 
-    private async Task EnterAsync(InstanceGate gate, InstanceTurn turn, ServerCall call)
+    private async Task EnterAsync(CallGate gate, GateTicket ticket, ServerCall call)
     {
-        if (gate.Enter(turn) is not { } entered)
+        if (gate.TryEnter(ticket))
+        {
+            return;
+        }
+
+        if (gate.EnterOrWait(ticket, settings.Queued) is not { } isInside)
         {
             LimitEvents.Reached(
                 call.Settings.Logger,
@@ -111,9 +116,9 @@ internal sealed class ServiceActivation<TService>(
                 InstanceSettings.CallsOption, settings.Calls!.Value, InstanceSettings.QueuedOption, settings.Queued));
         }
 
-        if (!entered.IsCompleted)
+        if (!isInside)
         {
-            await entered.WaitAsync(call.CancellationToken).ConfigureAwait(false);
+            await ticket.Granted.WaitAsync(call.CancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -121,9 +126,9 @@ internal sealed class ServiceActivation<TService>(
     {
         Task running = run(service)
             ?? throw new InvalidOperationException("The method returned null in place of a task.");
-        if (call.Turn is { Order: { } order } turn)
+        if (call.Ticket is { } ticket)
         {
-            order.OnStarted(turn);
+            ServerConnection.LeaveOrder(ticket);
         }
 
         return running;
@@ -135,7 +140,7 @@ internal sealed class ServiceActivation<TService>(
         Activation<TService> made = create(session, context);
         if (made.Service is not null)
         {
-            InstanceGate? gate = settings.Calls is { } limit ? new InstanceGate(limit, settings.Queued) : null;
+            CallGate? gate = settings.Calls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
             return new Instance(made.Service, made.Release, gate);
         }
 
@@ -149,7 +154,7 @@ internal sealed class ServiceActivation<TService>(
         throw new RpcException(StatusMapping.NotActivated(failure, call.Settings.HasDetailedErrors));
     }
 
-    private sealed class Instance(TService? service, Func<ValueTask>? release, InstanceGate? gate)
+    private sealed class Instance(TService? service, Func<ValueTask>? release, CallGate? gate)
         : ServiceInstance(gate)
     {
         public TService Service => service!;

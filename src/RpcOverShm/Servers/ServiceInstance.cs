@@ -1,12 +1,13 @@
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 
 /// <summary>An instance of a service, with its gate if it has one.</summary>
-internal abstract class ServiceInstance(InstanceGate? gate)
+internal abstract class ServiceInstance(CallGate? gate)
 {
-    public InstanceGate? Gate => gate;
+    public CallGate? Gate => gate;
 
     /// <summary>The name of the service's type, for the log.</summary>
     protected abstract string TypeName { get; }

@@ -73,7 +73,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
         Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
-        if (!running.IsCompletedSuccessfully || call.Owner.Queue.Budget.IsFullOfAnswers)
+        if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsFullOfAnswers)
         {
             return EndLaterAsync(call, context, running);
         }
@@ -105,21 +105,21 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running)
     {
         TResponse response = await running.ConfigureAwait(false);
-        CallQueue queue = call.Owner.Queue;
-        if (call.IsOneWay || !queue.Budget.IsFullOfAnswers)
+        ServerConnection owner = call.Owner;
+        if (call.IsOneWay || !owner.Budget.IsFullOfAnswers)
         {
             call.EndWith(ResponseMarshaller(call), response, context);
             return;
         }
 
-        await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {
             call.EndWith(ResponseMarshaller(call), response, context);
         }
         finally
         {
-            queue.OnAnswered();
+            owner.OnAnswered();
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Globalization;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
@@ -201,6 +202,68 @@ internal sealed class CallbackChainTests : CallbackFixture
             Enumerable.Range(0, 8).Select(_ => To(channel).UnaryAsync(Payloads.Of("6")).ResponseAsync)).Bounded();
 
         Assert.That(answers.Select(answer => answer.Text()), Is.All.EqualTo("0++++++"));
+    }
+
+    // A client that answers one callback with calls without end. If isDeep, each makes one by a callback, and ends.
+    [Test]
+    public async Task ManyCalls_InTheNameOfOneCallback_PassOneAtATime([Values] bool isOfServer, [Values] bool isDeep)
+    {
+        const int Calls = 20;
+        int running = 0;
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmChannel? channel = null;
+        var deeper = new ConcurrentBag<Task>();
+        (ShmRig rig, channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    switch (request.Text())
+                    {
+                        case "outer":
+                            return await Back(context).UnaryAsync(Payloads.Of(isDeep ? "middle" : "inner"));
+                        case "middle":
+                            deeper.Add(Back(context).UnaryAsync(Payloads.Of("last")).ResponseAsync);
+                            await Timeouts.Eventually(() => Volatile.Read(ref running) > 0, "the inner call passes");
+                            return request;
+                        default:
+                            Interlocked.Increment(ref running);
+                            await mayEnd.Task;
+                            return request;
+                    }
+                },
+            },
+            new Script
+            {
+                Unary = async (request, _) =>
+                {
+                    int count = request.Text() == "last" ? 1 : Calls;
+                    Payload next = Payloads.Of(request.Text() == "middle" ? "middle" : "inner");
+                    await Task.WhenAll(
+                        Enumerable.Range(0, count).Select(_ => To(channel!).UnaryAsync(next).ResponseAsync));
+                    return request;
+                },
+            },
+            options: new RigOptions
+            {
+                Server = options =>
+                {
+                    options.Limits.MaxConcurrentCallsPerConnection = isOfServer ? 100 : 1;
+                    options.Limits.MaxConcurrentCalls = isOfServer ? 1 : null;
+                },
+            });
+
+        Task<Payload> outer = To(channel).UnaryAsync(Payloads.Of("outer")).ResponseAsync;
+        await Timeouts.Eventually(
+            () => running > 0 && rig.Served.Sum(one => one.Running) == 1 + Calls, "one has passed alone");
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queued) == Calls - 1, "all others wait");
+        int before = Volatile.Read(ref running);
+        mayEnd.SetResult();
+        await outer.Bounded();
+        await Task.WhenAll(deeper).Bounded();
+
+        Assert.That(before, Is.EqualTo(1));
+        Assert.That(running, Is.EqualTo(Calls));
     }
 
     // Each method calls the other side with a number less, and adds a character to the answer.

@@ -82,6 +82,25 @@ internal sealed class InstanceLimitTests : InstanceFixture
     }
 
     [Test]
+    public async Task Clients_OfOneInstance_TakeTurns()
+    {
+        var held = new HeldRuns();
+        ShmRig rig = await StartAsync(held, One);
+        ShmChannel[] channels = [.. Enumerable.Range(0, 3).Select(_ => rig.OpenChannel())];
+        var calls = new List<Task>();
+        foreach (string name in (string[])["a0", "a1", "a2", "a3", "b0", "b1", "c0"])
+        {
+            calls.Add(To(channels[name[0] - 'a']).EchoAsync(Payloads.Of(name)).ResponseAsync);
+            await Timeouts.Eventually(() => held.Arrived == calls.Count);
+        }
+
+        held.LetAllGo();
+        await Task.WhenAll(calls).Bounded();
+
+        Assert.That(held.Begun, Is.EqualTo((string[])["a0", "a1", "b0", "c0", "a2", "b1", "a3"]));
+    }
+
+    [Test]
     public async Task WaitingCall_ThatEnds_LeavesTheQueue([Values] bool isCancelled)
     {
         var held = new HeldRuns();
@@ -172,7 +191,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
     }
 
     // The client may know its connection before the server has it in its table.
-    private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.Running.Count);
+    private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.Running);
 
     private Task<ShmRig> StartAsync(HeldRuns held, ShmServiceOptions options) => StartAsync(
         held.Probe, options, new RigOptions { Server = server => server.Interceptors.Add(held) });

@@ -12,6 +12,13 @@ internal sealed class InstanceReentryTests : InstanceFixture
         MaxQueuedCallsPerInstance = 100,
     };
 
+    private static CallOptions LateCredentials => new(credentials: CallCredentials.FromInterceptor(
+        async (_, metadata) =>
+        {
+            await Task.Yield();
+            metadata.Add("token", "late");
+        }));
+
     [Test]
     public async Task Chain_ThatComesBackToTheInstance_ReturnsThroughIt(
         [Values] bool isBlocking, [Values] bool isOrdered)
@@ -116,6 +123,22 @@ internal sealed class InstanceReentryTests : InstanceFixture
     }
 
     [Test]
+    public async Task BlockingCallback_HasItsCredentials()
+    {
+        ShmRig rig = await StartAsync(
+            new Probe { Run = (_, request, context) => Task.FromResult(Back(context).Unary(request, LateCredentials)) },
+            One);
+        ShmChannel channel = rig.OpenChannel(options => options.Callbacks.Services.Add(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.Of(context.RequestHeaders.GetValue("token")!)),
+        }.Build()));
+
+        string token = await Timeouts.OnThread(() => To(channel).Echo(Payloads.Empty).Text()).Bounded();
+
+        Assert.That(token, Is.EqualTo("late"));
+    }
+
+    [Test]
     public async Task Callback_ThatFails_IsSeenByTheMethod_WhichGoesOn()
     {
         ShmRig rig = await StartAsync(
@@ -135,7 +158,8 @@ internal sealed class InstanceReentryTests : InstanceFixture
 
     private static async Task CallBackAsync(ScriptClient back, Payload request)
     {
-        switch (int.Parse(request.Text(), CultureInfo.InvariantCulture) % 5)
+        int shape = int.Parse(request.Text(), CultureInfo.InvariantCulture) % 7;
+        switch (shape)
         {
             case 0:
                 back.Unary(request);
@@ -151,14 +175,18 @@ internal sealed class InstanceReentryTests : InstanceFixture
                 }
 
                 break;
-            case 3:
-                using (AsyncClientStreamingCall<Payload, Payload> call = back.ClientStream())
+            case 3 or 4:
+                CallOptions options = shape == 3 ? default : LateCredentials;
+                using (AsyncClientStreamingCall<Payload, Payload> call = back.ClientStream(options))
                 {
                     await call.RequestStream.WriteAsync(request);
                     await call.RequestStream.CompleteAsync();
                     Assert.That((await call).Text(), Is.EqualTo(request.Text()));
                 }
 
+                break;
+            case 5:
+                back.Unary(request, LateCredentials);
                 break;
             default:
                 using (AsyncDuplexStreamingCall<Payload, Payload> call = back.Duplex())

@@ -35,7 +35,7 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
     protected static async Task<BufferBudget> BudgetAsync(ShmRig rig)
     {
         await Timeouts.Eventually(() => rig.Served.Count > 0);
-        return rig.Served.MaxBy(served => served.PeerName)!.Queue.Budget;
+        return rig.Served.MaxBy(served => served.PeerName)!.Budget;
     }
 
     protected static async Task SendAsync(

@@ -6,6 +6,8 @@ namespace RpcOverShm.FunctionalTests.Limits;
 /// </summary>
 internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
 {
+    private const int LimitReached = 109;
+
     private readonly Lock _lock = new();
     private ShmRig? _rig;
     private int _running;
@@ -24,7 +26,7 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
 
             if (request == "0")
             {
-                await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queue.Queued) == 5, "others wait");
+                await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queued) == 5, "others wait");
             }
 
             await CallAsync(request == "0" ? "1" : "2", isBlocking);
@@ -109,7 +111,7 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         });
         await CallAsync("outer").Bounded();
         Task next = CallAsync("next");
-        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queue.Queued) == 1, "the next call waits");
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queued) == 1, "the next call waits");
 
         mayGoOn.SetResult();
         await Task.WhenAll(inner!, next).Bounded();
@@ -132,7 +134,7 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
                 case "outer":
                     await CallAsync("inner");
                     second = CallAsync("second");
-                    await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queue.Queued) == 1, "it waits");
+                    await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queued) == 1, "it waits");
                     mayGoOn.SetResult();
                     await second;
                     break;
@@ -188,10 +190,68 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         await AssertFreeAsync(rig);
     }
 
+    [Test]
+    public async Task Calls_BeyondTheDepthOfChains_AreRefused()
+    {
+        ShmRig? rig = null;
+        rig = await StartShmAsync(
+            new Script
+            {
+                Unary = async (request, _) => request.Text() == "0"
+                    ? request
+                    : await rig!.Client.UnaryAsync(Payloads.Of($"{int.Parse(request.Text(), null) - 1}")),
+            },
+            new RigOptions { Server = options => options.Limits.MaxCallbackDepth = 3 });
+        rig.Log.Expect(LimitReached);
+
+        Payload within = await rig.Client.UnaryAsync(Payloads.Of("3")).ResponseAsync.Bounded();
+        RpcException beyond = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("4")));
+
+        Assert.That(within.Text(), Is.EqualTo("0"));
+        Assert.That(beyond.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(beyond.Status.Detail, Does.Contain("(MaxCallbackDepth)"));
+    }
+
+    // Each waits for a place that the other one has, so a name of another connection must do.
+    [Test]
+    public async Task TwoMethods_WhoseNestedCallsUseEachOthersConnection_End()
+    {
+        int begun = 0;
+        var bothBegun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig? rig = null;
+        ScriptClient? other = null;
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "nested")
+                {
+                    return request;
+                }
+
+                if (Interlocked.Increment(ref begun) == 2)
+                {
+                    bothBegun.SetResult();
+                }
+
+                await bothBegun.Task;
+                return await (request.Text() == "first" ? other! : rig!.Client).UnaryAsync(Payloads.Of("nested"));
+            },
+        };
+        rig = await StartShmAsync(
+            script, new RigOptions { Server = options => options.Limits.MaxConcurrentCallsPerConnection = 1 });
+        other = new ScriptClient(rig.OpenChannel().CreateCallInvoker());
+
+        Task first = rig.Client.UnaryAsync(Payloads.Of("first")).ResponseAsync;
+        Task second = other.UnaryAsync(Payloads.Of("second")).ResponseAsync;
+
+        await Task.WhenAll(first, second).Bounded();
+    }
+
     private static async Task AssertFreeAsync(ShmRig rig)
     {
-        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running.Count) == 0);
-        Assert.That(rig.Served.Sum(served => served.Queue.Queued), Is.Zero);
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running) == 0);
+        Assert.That(rig.Served.Sum(served => served.Queued), Is.Zero);
         Assert.That(rig.Server.Running!.Budget.UsedBytes, Is.Zero);
         Payload answer = await rig.Client.UnaryAsync(Payloads.Of("other")).ResponseAsync.Bounded();
         Assert.That(answer.Text(), Is.EqualTo("other"));

@@ -33,7 +33,7 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
         Assert.That(
             failures.Select(failure => failure.Status), Is.All.EqualTo(new Status(StatusCode.Unknown, detail)));
         Assert.That(
-            () => ((ShmRig)rig).Served.Single().Running.Count, Is.Zero.After(10_000, 5), "Methods that are counted.");
+            () => ((ShmRig)rig).Served.Single().Running, Is.Zero.After(10_000, 5), "Methods that are counted.");
     }
 
     [Test]

@@ -24,7 +24,9 @@ internal sealed class SubchannelTests
         server.Receive();
         server.Send(new RawFrame(FrameKind.GoAway, CallId.None));
         await Timeouts.Eventually(() => !first.IsOpenForCalls);
-        AmbientCall.Set(new AmbientCall(new ParentCall(first.Id, new CallId(0, 1, isFromAcceptor: true)), depth: 0));
+        var name = new ParentCall(first.Id, new CallId(0, 1, isFromAcceptor: true));
+        var callback = new RecordingCall(isServed: true) { KnownAs = name };
+        RunningCall.Set(new RunningCall(callback, new CallGate(limit: null)));
 
         Connection ofOther = await rig.GetAsync(isWaitForReady: true).Bounded();
         Connection ofOneWay = await rig.Subchannel.GetAsync(isWaitForReady: true, isOneWay: true).AsTask().Bounded();

@@ -1,4 +1,5 @@
 using System.Reflection;
+using System.Text;
 using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Tests.House;
@@ -85,6 +86,16 @@ public class TidyTests
     [Test]
     public void Documents_Everywhere_HaveOneTitle() =>
         Findings.AssertNone(Repository.Documents.SelectMany(MarkdownText.Titles));
+
+    [Test]
+    public void Architecture_InBytes_IsWithinItsLength() => Assert.That(
+        Encoding.UTF8.GetByteCount(Repository.Read("src/ARCHITECTURE.md").Text),
+        Is.AtMost(LengthRules.ArchitectureBytes));
+
+    [Test]
+    public void DelicateTable_OfContributing_IsWithinItsLength() => Assert.That(
+        MarkdownTable.RowsUnder(Repository.Read("CONTRIBUTING.md").Text, "## What is most delicate"),
+        Has.Count.AtMost(LengthRules.DelicateRows));
 
     [Test]
     public void Links_OfEveryDocument_LeadSomewhere() => Findings.AssertNone(

@@ -40,6 +40,11 @@ internal sealed class RecordingCall : ConnectionCall
     /// <summary>The hand-over to a blocked thread, and its success; null if no blocked thread runs this call.</summary>
     public Func<bool>? OnHandOver { get; set; }
 
+    /// <summary>The name under which the calls of its method know the call; null for none.</summary>
+    public ParentCall? KnownAs { get; init; }
+
+    public override ParentCall? Name => KnownAs;
+
     public override bool RunsOnBlockedThread => OnHandOver is not null;
 
     public override InlineBudget Budget => _budget;

@@ -33,7 +33,7 @@ internal sealed class CallAdmissionTests
             rig, bad == "method" ? "/test.Rig/Other" : "/test.Rig/Unary", head, bad == "message" ? 1001 : 1000);
 
         Assert.That((refusal?.Status.StatusCode, refusal?.IsNotProcessed), Is.EqualTo((code, false)));
-        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Server.Running, Is.Zero);
         Assert.That(
             LimitEvents.CountOf("MaxMetadataSize") > before,
             Is.EqualTo(bad.StartsWith("metadata", StringComparison.Ordinal)));
@@ -51,7 +51,7 @@ internal sealed class CallAdmissionTests
         Assert.That(before, Is.Null);
         Assert.That(after, Is.EqualTo(
             new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: true)));
-        Assert.That(rig.Server.Running.Count, Is.EqualTo(1));
+        Assert.That(rig.Server.Admitted, Is.EqualTo(1));
     }
 
     private static StatusTrailer? Refuse(

@@ -13,11 +13,13 @@ namespace RpcOverShm.Tests.Servers;
 /// <summary>A server's connection with two methods, and a client worked by hand.</summary>
 internal sealed class ServedRig : IDisposable
 {
-    private readonly LinkPair _links = new();
+    private readonly LinkPair _links;
     private int _calls;
 
-    public ServedRig(ServerLimits? limits = null, string? encoding = null)
+    public ServedRig(
+        ServerLimits? limits = null, string? encoding = null, LinkPair? links = null, bool isUnaryOrdered = false)
     {
+        _links = links ?? new LinkPair();
         ServerLimits bounds = limits ?? Limits;
         ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder()
             .AddMethod(MethodOf(MethodType.Unary), (request, context) => Unary(request, context))
@@ -25,10 +27,13 @@ internal sealed class ServedRig : IDisposable
                 MethodOf(MethodType.ServerStreaming),
                 (request, responses, context) => Stream(request, responses, context))
             .Build();
+        IReadOnlySet<string>? ordered =
+            isUnaryOrdered ? new HashSet<string> { MethodOf(MethodType.Unary).FullName } : null;
+        var methods = new MethodTable([service], [], ordered);
         Server = new ServerConnection(
             _links.Server,
-            SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding },
-            new CallPlaces(bounds));
+            SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding, Methods = methods },
+            new SharedLimits(bounds));
         Server.Connection.Start();
         Peer = new RawPeer(_links.Client);
     }

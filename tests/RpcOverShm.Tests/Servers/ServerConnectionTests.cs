@@ -1,7 +1,10 @@
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Protocol;
 using RpcOverShm.Tests.Sending;
 
@@ -25,13 +28,13 @@ internal sealed class ServerConnectionTests
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         RawFrame end = rig.Peer.ReceiveUntil(FrameKind.End)[^1];
         await rig.Server.Connection.WhenIncomingCallsEndAsync().Bounded();
-        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running.Count);
+        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running);
         _result.SetResult("too late");
         await idle.Bounded();
 
         Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(whileItRuns, Is.EqualTo((false, 1)));
-        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Server.Running, Is.Zero);
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "A call ends once.");
     }
 
@@ -58,12 +61,39 @@ internal sealed class ServerConnectionTests
             new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: false)));
     }
 
+    // Each one that leaves lets in the next one, which has ended too.
+    [Test]
+    public async Task Close_WithManyCallsInOrderBehindAFullGate_EndsThemAll()
+    {
+        const int Calls = 10_000;
+        const int Bytes = 1 << 30;
+        var limits = new ServerLimits(PerConnection: 1, Calls: null, Calls, Bytes, Bytes, TimeSpan.FromSeconds(30));
+        var links = new LinkPair(clientRing: 4 << 20, maxCalls: 2 * Calls);
+        using var rig = new ServedRig(limits, links: links, isUnaryOrdered: true)
+        {
+            Stream = (_, _, _) => _result.Task,
+        };
+        rig.Call(MethodType.ServerStreaming);
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Call(MethodType.Unary);
+        }
+
+        await Timeouts.Eventually(() => rig.Server.Queued == Calls);
+        rig.Server.Connection.Close(new CloseReason(CloseKind.Local, "The client has gone."));
+
+        await Timeouts.Eventually(() => rig.Server.Running == 1, "The method of the stream has the place.");
+        _result.SetResult("late");
+        await Timeouts.Eventually(
+            () => rig.Server is { Running: 0, Queued: 0, Budget.UsedBytes: 0 }, "Nothing is counted.");
+    }
+
     [Test]
     public async Task Cancel_BeforeTheRequestIsWhole_RunsNoMethodAndLeavesNoneCounted()
     {
         using var rig = new ServedRig { Unary = HeldAsync };
         CallId call = rig.Call(MethodType.Unary, FrameFlags.HasMessage); // The half-close is missing.
-        await Timeouts.Eventually(() => rig.Server.Running.Count == 1);
+        await Timeouts.Eventually(() => rig.Server.Running == 1);
 
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         await rig.Server.WhenIdleAsync().Bounded();
@@ -117,7 +147,7 @@ internal sealed class ServerConnectionTests
         Status status = StatusTrailer.Decode(rig.Peer.Receive().Head).Status;
         Assert.That(status.StatusCode, Is.EqualTo(code));
         Assert.That(status.Detail, Does.Contain(why));
-        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Server.Running, Is.Zero);
     }
 
     private Task<string> HeldAsync(string request, ServerCallContext context)

@@ -1,5 +1,5 @@
-using Grpc.Core;
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 
@@ -8,12 +8,18 @@ namespace RpcOverShm.Servers;
 /// queued answers exceed their share by those only that are serialised at the same moment. Meanwhile no method begins:
 /// its answer would wait too, and nothing counts it.
 /// </content>
-internal sealed partial class CallQueue
+internal sealed partial class ServerConnection
 {
+    private const int MostAnswersPerEvent = 2;
+
+    private readonly Gate _answersLock = new();
     private readonly Queue<TaskCompletionSource> _answers = new();
     private volatile bool _hasAnswers;
-    private LinkedListNode<CallTurn>? _lastPutBack;
     private int _late;
+    private int _isPumpQueued; // 1 while a thread pool item will look for who may go on
+
+    /// <summary>The bytes that the connection makes the server keep.</summary>
+    public BufferBudget Budget { get; }
 
     /// <summary>
     /// The methods that have ended and had to wait before they answer, and whose answer is not queued yet.
@@ -33,7 +39,7 @@ internal sealed partial class CallQueue
         while (Budget.IsFullOfAnswers && !ended.IsCancellationRequested)
         {
             var turn = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            using (_lock.Enter())
+            using (_answersLock.Enter())
             {
                 _answers.Enqueue(turn);
                 _hasAnswers = true;
@@ -62,57 +68,25 @@ internal sealed partial class CallQueue
     public void OnAnswered()
     {
         // StoreLoad: uncounted before it looks for waiting calls. A call waits before it looks at this count.
-        if (Interlocked.Decrement(ref _late) == 0 && (_hasWaiting || _hasAnswers))
+        int late = Interlocked.Decrement(ref _late);
+        if (_hasAnswers)
         {
-            GoOn();
-        }
-    }
-
-    /// <summary>
-    /// Lets a call wait again whose method is about to begin, while answers hold methods back: many calls may have been
-    /// let begin, and queued to the thread pool, before the first answer was there. Returns whether it waits, or was
-    /// refused.
-    /// </summary>
-    public bool TryPutBack(ServerCall call, int requestBytes)
-    {
-        if (!IsHeldByAnswers || call.IsOneWay || call.IsEnded || call.Turn is { IsNested: true })
-        {
-            return false;
+            LetAnswer();
         }
 
-        CallTurn turn = call.Turn ??= new CallTurn(call);
-        _places.OnEnded(turn); // A call of another connection takes its place.
-        Status? refusal;
-        using (_lock.Enter())
+        if (late == 0 && _gate.Waiting > 0)
         {
-            turn.IsUnbegun = true;
-            Interlocked.Increment(ref _unbegun);
-            refusal = _isStopping && turn.Caller is null
-                ? StatusMapping.ServerStopping
-                : TryWait(turn, requestBytes);
-            if (refusal is null)
-            {
-                MoveForward(turn.Node);
-            }
+            _gate.LetIn();
         }
-
-        if (refusal is { } why)
-        {
-            call.Refuse(why);
-            return true;
-        }
-
-        BeginOrLeave(turn);
-        return true;
     }
 
     /// <summary>Lets a few methods answer. The end of each lets others.</summary>
     private void LetAnswer()
     {
-        using (_lock.Enter())
+        using (_answersLock.Enter())
         {
             int let = 0;
-            while (let < MostPerEvent
+            while (let < MostAnswersPerEvent
                 && !Budget.IsFullOfAnswers
                 && _answers.TryDequeue(out TaskCompletionSource? turn))
             {
@@ -122,19 +96,21 @@ internal sealed partial class CallQueue
             _hasAnswers = _answers.Count > 0;
         }
     }
-    // Under the lock: behind those that were put back before, and in front of the others, which came later.
-    private void MoveForward(LinkedListNode<CallTurn> node)
-    {
-        _waiting.Remove(node);
-        if (_lastPutBack is { } last && last.List == _waiting)
-        {
-            _waiting.AddAfter(last, node);
-        }
-        else
-        {
-            _waiting.AddFirst(node);
-        }
 
-        _lastPutBack = node;
+    // Also called under a sender's gate.
+    private void GoOnLater()
+    {
+        if ((_gate.Waiting > 0 || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)
+        {
+            PoolWork.Queue(
+                static connection =>
+                {
+                    Volatile.Write(ref connection._isPumpQueued, 0);
+                    Interlocked.MemoryBarrier();
+                    connection.LetAnswer();
+                    connection._gate.LetIn(mayPass: true);
+                },
+                this);
+        }
     }
 }

@@ -1,0 +1,185 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <content>The counts and the bytes of calls that have not begun, and the end of all methods.</content>
+internal sealed partial class ServerConnection
+{
+    // The objects of a call that has not begun, besides its metadata and request.
+    private const int CallBytes = 1 << 10;
+
+    private int _unbegun; // admitted calls that wait for their request, their order or a place here
+    private int _queued;  // calls that wait for their order or a place
+    private TaskCompletionSource? _drained;
+
+    /// <summary>The calls that wait for their turn.</summary>
+    public int Queued => Volatile.Read(ref _queued);
+
+    /// <summary>
+    /// The methods that run, or wait for their turn or for the end of their request. Concurrent changes can make it too
+    /// high, never too low.
+    /// </summary>
+    public int Running
+    {
+        get
+        {
+            // A call that enters the gate is counted there before it is counted off here; for one that waits again it
+            // is the other way round.
+            int unbegun = Volatile.Read(ref _unbegun);
+            int inside = _gate.Inside;
+            return Math.Max(unbegun, Volatile.Read(ref _unbegun)) + inside;
+        }
+    }
+
+    /// <summary>
+    /// Counts an admitted call that waits for the end of its request. Returns null, or the status of its refusal.
+    /// </summary>
+    public Status? TryCountUnbegun(CallTicket ticket) => CountUnbegun(ticket) ?? TryCharge(ticket, requestBytes: 0);
+
+    // Counted down before by an interlocked operation; WhenEmptyAsync stores the source before it counts.
+    private void CompleteDrain()
+    {
+        if (Volatile.Read(ref _drained) is not null && Running == 0)
+        {
+            Interlocked.Exchange(ref _drained, null)?.TrySetResult();
+        }
+    }
+
+    private Task WhenEmptyAsync()
+    {
+        var made = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource drained = Interlocked.CompareExchange(ref _drained, made, null) ?? made;
+        CompleteDrain();
+        return drained.Task;
+    }
+
+    /// <summary>Counts and charges a call that waits. Returns null, or the status of its refusal.</summary>
+    private Status? TryQueue(CallTicket ticket, CallGate gate, int requestBytes)
+    {
+        if (ticket.IsQueued)
+        {
+            return null;
+        }
+
+        bool isHeld = gate != _server && IsHeldByAnswers;
+        int most = Limits.Queued;
+        if (_orders is not null)
+        {
+            // Those that wait for their order need no place yet.
+            most += Math.Max(0, Limits.PerConnection - _gate.Inside);
+        }
+
+        if (!ticket.Call.IsOneWay && Queued >= most)
+        {
+            Refused(ServerLimits.QueuedOption, Limits.Queued);
+            return isHeld
+                ? StatusMapping.BufferFull(Budget)
+                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.Queued);
+        }
+
+        if (TryCharge(ticket, requestBytes) is { } refusal)
+        {
+            return isHeld ? StatusMapping.BufferFull(Budget) : refusal;
+        }
+
+        // The window of one-way calls bounds those that wait, and so that none is lost, nothing else does.
+        ticket.IsQueued = true;
+        Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : 1);
+        ProcessCounts.QueuedCalls.Add();
+        return null;
+    }
+
+    private Status? TryCharge(CallTicket ticket, int requestBytes)
+    {
+        if (ticket.ChargedBytes > 0)
+        {
+            return null;
+        }
+
+        long bytes = CallBytes + MetadataCodec.MeasureKeptBytes(ticket.Call.RequestHeaders) + requestBytes;
+        if (Budget.TryTake(bytes) is { } full)
+        {
+            Refused(full.Option, full.LimitBytes);
+            return StatusMapping.BufferFull(full);
+        }
+
+        ticket.ChargedBytes = bytes;
+        return null;
+    }
+
+    private string OptionOf(CallGate gate) =>
+        gate == _server ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
+
+    private long LimitOf(CallGate gate) => gate == _server ? Limits.Calls!.Value : Limits.PerConnection;
+
+    private void Refused(string option, long limit) => LimitEvents.Reached(
+        Settings.Logger, option, limit, $"{PeerName}: a call was refused.");
+
+    // A burst of calls is no cause for alarm; a client that does not read its answers may be one.
+    private void ReportWait(CallGate gate)
+    {
+        if (gate.Waiting > 0 || (gate != _gate && gate != _server))
+        {
+            return;
+        }
+
+        if (gate == _gate && IsHeldByAnswers)
+        {
+            LimitEvents.Reached(
+                Settings.Logger,
+                Budget.Option,
+                Budget.LimitBytes,
+                $"{PeerName}: it does not read its answers, and calls wait for their turn.");
+            return;
+        }
+
+        string who = gate == _gate
+            ? $"{PeerName}: its calls wait for their turn."
+            : $"calls wait for their turn, the first of {PeerName}.";
+        LimitEvents.Waited(Settings.Logger, OptionOf(gate), LimitOf(gate), who);
+    }
+
+    /// <summary>Counts a call. Returns the status of its refusal if a stop may not have counted it.</summary>
+    private Status? CountUnbegun(CallTicket ticket)
+    {
+        if (ticket.IsUnbegun)
+        {
+            return null;
+        }
+
+        ticket.IsUnbegun = true;
+        Interlocked.Increment(ref _unbegun); // StoreLoad: counted before it looks for the stop, which counts later.
+        return _isRefusing && !ticket.IsSparedByStop ? StatusMapping.ServerStopping : null;
+    }
+
+    /// <summary>Takes a call off the count of unbegun ones: it is inside of the connection's gate.</summary>
+    private void SetPlaced(CallTicket ticket)
+    {
+        if (ticket.IsUnbegun)
+        {
+            ticket.IsUnbegun = false;
+            Interlocked.Decrement(ref _unbegun);
+        }
+    }
+
+    /// <summary>Takes a call off the counts of those that have not begun.</summary>
+    private void SetBegun(CallTicket ticket)
+    {
+        SetPlaced(ticket);
+        if (ticket.IsQueued)
+        {
+            ticket.IsQueued = false;
+            Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : -1);
+            ProcessCounts.QueuedCalls.Remove();
+        }
+
+        if (ticket.ChargedBytes > 0)
+        {
+            Budget.Give(ticket.ChargedBytes);
+            ticket.ChargedBytes = 0;
+        }
+    }
+}

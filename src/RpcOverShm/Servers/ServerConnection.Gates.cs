@@ -1,0 +1,331 @@
+using System.Collections.Concurrent;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Servers;
+
+/// <content>
+/// The way of a call to its method, through the gates: the order of its service, if it has one; the connection; the
+/// server. While no limit is near, that is one interlocked operation. The holder of the reader role begins the way; the
+/// thread that lets the call into a gate goes on.
+/// </content>
+internal sealed partial class ServerConnection
+{
+    // The call that this thread has just brought to its first await, and whose follower it will start.
+    [ThreadStatic]
+    private static CallTicket? s_started;
+
+    private readonly CallGate _server;
+    private readonly CallGate _gate;
+    private ConcurrentDictionary<string, CallGate>? _orders; // by service
+
+    /// <summary>
+    /// Whether calls of a method may ever have to wait for a place that running calls keep, or are callbacks. The
+    /// running calls must then be known, from the first on: one that runs for long began when no limit was near.
+    /// </summary>
+    public bool IsNamed => IsOfThisProcess || Connection.IsPeerServing || !_server.IsUnlimited;
+
+    /// <summary>
+    /// Returns a call with its chain, by the name of the parent that its head has; null if no call of this side is in
+    /// front of it. Only the holder of the reader role calls this.
+    /// </summary>
+    public CallTicket? FindChain(ServerCall call, ParentCall name)
+    {
+        if (Connection.FindCaller(name) is { } caller)
+        {
+            RunningCall? maker = (caller as ICallOfMethod)?.Maker;
+            return new CallTicket(call, maker?.Server == _server ? maker : null, caller);
+        }
+
+        return IsOfThisProcess && RunningCall.Find(name, _server) is { } parent ? new CallTicket(call, parent) : null;
+    }
+
+    /// <summary>
+    /// Returns whether an admitted call may begin now. If not, it waits, or <paramref name="refusal"/> is its status.
+    /// Only the holder of the reader role calls this, and <see cref="OnLeft"/> after a refusal.
+    /// </summary>
+    public bool TryBegin(ServerCall call, int requestBytes, out Status? refusal)
+    {
+        refusal = null;
+        if (call.Handler.IsOrdered && call.Ticket is not { IsOfChain: true })
+        {
+            call.Ticket ??= new CallTicket(call);
+            call.Ticket.Order = OrderOf(call.Handler.ServiceName);
+        }
+
+        if (call.Ticket is null && !IsHeldByAnswers && _gate.TryEnter())
+        {
+            // StoreLoad: inside before it looks for the stop, which looks for calls inside after it has begun.
+            if (!_isRefusing && _server.TryEnter())
+            {
+                return true;
+            }
+
+            call.Ticket = new CallTicket(call) { Stage = CallStage.AtConnection };
+            if (_isRefusing && !call.IsOneWay)
+            {
+                refusal = StatusMapping.ServerStopping;
+                return false;
+            }
+        }
+
+        return TryGoOn(call.Ticket ??= new CallTicket(call), requestBytes, out refusal);
+    }
+
+    /// <summary>Goes on with a call that was let into the gate at which it waited.</summary>
+    public void GoOn(CallTicket ticket)
+    {
+        if (Connection.CloseReason is not null)
+        {
+            ticket.Call.EndWithConnection();
+        }
+
+        OnEntered(ticket);
+        if (ticket.Call.IsEnded)
+        {
+            LeaveLater(ticket.Call);
+        }
+        else if (TryGoOn(ticket, requestBytes: 0, out _))
+        {
+            StartLater(ticket); // One that has waited was counted and charged, so it is not refused.
+        }
+    }
+
+    /// <summary>
+    /// Lets a call wait again whose method is about to begin, while answers hold methods back: many calls may have been
+    /// let begin, and queued to the thread pool, before the first answer was there. Returns whether it waits, or was
+    /// refused.
+    /// </summary>
+    public bool TryPutBack(ServerCall call, int requestBytes)
+    {
+        if (!IsHeldByAnswers || call.IsOneWay || call.IsEnded || call.Ticket is { HasPassed: true })
+        {
+            return false;
+        }
+
+        CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.AtServer };
+        if (_gate.TryPassInside(ticket))
+        {
+            return false; // A method that waits for it may be one whose answer the client reads next.
+        }
+
+        Status? refusal = _isRefusing && !ticket.IsSparedByStop
+            ? StatusMapping.ServerStopping
+            : TryQueue(ticket, _gate, requestBytes);
+        if (refusal is { } why)
+        {
+            call.Refuse(why);
+            return true;
+        }
+
+        ReportWait(_gate);
+        _ = CountUnbegun(ticket); // It is counted as one inside.
+        ticket.Stage = CallStage.InOrder;
+        _server.Leave(); // A call of another connection takes its place.
+        _gate.WaitAgain(ticket);
+        LeaveIfEnded(ticket, _gate);
+        return true;
+    }
+
+    /// <summary>Uncounts a call that has ended before its method began. Begins another one in its place.</summary>
+    public void OnLeft(ServerCall call)
+    {
+        if (call.Ticket is { } ticket)
+        {
+            LeaveOrder(ticket);
+            LeaveGates(ticket, ticket.Stage, name: null);
+            SetBegun(ticket);
+        }
+
+        AfterLeaving(call);
+    }
+
+    /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
+    public void OnMethodEnded(ServerCall call)
+    {
+        // Its name goes first: no call passes in it from here on.
+        call.Running?.End();
+        if (call.Ticket is { } ticket)
+        {
+            LeaveOrder(ticket);
+        }
+
+        LeaveGates(call.Ticket, CallStage.AtServer, call.Running);
+        AfterLeaving(call);
+    }
+
+    /// <summary>
+    /// Notes that a method has come to its first await, or that its call has ended without. The next call of the order
+    /// goes on; if this thread runs the first part, it starts that one afterwards.
+    /// </summary>
+    public static void LeaveOrder(CallTicket ticket)
+    {
+        if (ticket.TakeOrder() is not { } order)
+        {
+            return;
+        }
+
+        if (ticket.Stage == CallStage.None)
+        {
+            return; // It has not come to the gate, or has ended there.
+        }
+
+        if (ticket.StartingThread != Environment.CurrentManagedThreadId)
+        {
+            order.Leave();
+            return;
+        }
+
+        s_started = ticket;
+        order.Leave();
+        s_started = null;
+    }
+
+    /// <summary>Makes a call that is about to run known to the calls of its method.</summary>
+    public void Name(ServerCall call)
+    {
+        var running = new RunningCall(call, _server, call.Ticket?.Parent);
+        call.Running = running;
+        RunningCall.Set(running);
+    }
+
+    // Takes the waiting calls out of all gates and refuses them. Those that would have to wait later see the flag.
+    private void RefuseWaiting()
+    {
+        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _gate, _server])
+        {
+            foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsSparedByStop))
+            {
+                ((CallTicket)ticket).Call.Refuse(StatusMapping.ServerStopping);
+            }
+        }
+    }
+
+    private CallGate OrderOf(string service)
+    {
+        _orders ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
+        return Gate.Uninterrupted((_orders, service), static find => find._orders.GetOrAdd(
+            find.service, static _ => new CallGate(limit: 1)));
+    }
+
+    /// <summary>Brings a call through the gates before it. Returns whether it has entered all.</summary>
+    private bool TryGoOn(CallTicket ticket, int requestBytes, out Status? refusal)
+    {
+        refusal = null;
+        while (ticket.Stage < CallStage.AtServer)
+        {
+            CallGate gate = ticket.Stage switch
+            {
+                CallStage.None => ticket.Order!,
+                CallStage.InOrder => _gate,
+                _ => _server,
+            };
+            if (!gate.TryEnter(ticket))
+            {
+                refusal = TryQueue(ticket, gate, requestBytes);
+                if (refusal is not null)
+                {
+                    return false;
+                }
+
+                ReportWait(gate);
+                if (ticket.Stage < CallStage.AtConnection)
+                {
+                    refusal = CountUnbegun(ticket);
+                    if (refusal is not null)
+                    {
+                        return false;
+                    }
+                }
+
+                if (gate.EnterOrWait(ticket) == false)
+                {
+                    LeaveIfEnded(ticket, gate);
+                    return false;
+                }
+            }
+
+            if (!OnEntered(ticket))
+            {
+                refusal = StatusMapping.ServerStopping;
+                return false;
+            }
+        }
+
+        SetBegun(ticket);
+        return true;
+    }
+
+    // Returns false if the call came while the connection began to stop, which has not seen it.
+    private bool OnEntered(CallTicket ticket)
+    {
+        ticket.Stage++;
+        if (ticket.Stage != CallStage.AtConnection)
+        {
+            return true;
+        }
+
+        bool wasCounted = ticket.IsUnbegun;
+        SetPlaced(ticket);
+        return wasCounted || !_isRefusing || ticket.IsSparedByStop;
+    }
+
+    private static void StartLater(CallTicket ticket)
+    {
+        if (s_started is { NextInOrder: null } started && ticket.Order is not null)
+        {
+            started.NextInOrder = ticket;
+        }
+        else
+        {
+            ticket.Call.QueueUserCode(PendingUserCode.Start);
+        }
+    }
+
+    // A thread that has ended the call, or a stop, may have looked for it before it waited.
+    private void LeaveIfEnded(CallTicket ticket, CallGate gate)
+    {
+        if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
+        {
+            LeaveLater(ticket.Call);
+        }
+        else if (_isRefusing && !ticket.IsSparedByStop && gate.TryTakeOut(ticket))
+        {
+            PoolWork.Queue(static call => call.Refuse(StatusMapping.ServerStopping), ticket.Call);
+        }
+    }
+
+    // Not on this thread, as above: the call lets in the next one, which may have ended too, and so on.
+    private static void LeaveLater(ServerCall ended) => PoolWork.Queue(static call => call.OnLeftQueue(), ended);
+
+    private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? name)
+    {
+        if (stage == CallStage.AtServer)
+        {
+            _server.Leave(ticket, name);
+        }
+
+        if (stage >= CallStage.AtConnection)
+        {
+            _gate.Leave(ticket, name);
+        }
+    }
+
+    private void AfterLeaving(ServerCall call)
+    {
+        if (call.IsOneWay)
+        {
+            OnOneWayOver(call);
+        }
+
+        if (_hasAnswers)
+        {
+            LetAnswer();
+        }
+
+        CompleteDrain();
+    }
+}

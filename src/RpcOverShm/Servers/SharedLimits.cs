@@ -1,0 +1,29 @@
+using System.Collections.Concurrent;
+using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The limits that the connections of a server, or of a channel's callbacks, share: the gate of their calls, and the
+/// bytes that they make this process keep. Thread-safe.
+/// </summary>
+internal sealed class SharedLimits(ServerLimits limits)
+{
+    private readonly ConcurrentDictionary<uint, BufferBudget> _left = new(); // by user
+
+    /// <summary>The gate of the calls of all connections.</summary>
+    public CallGate Calls { get; } = new(limits.Calls);
+
+    /// <summary>The bytes that all connections may make this process keep.</summary>
+    public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.Bytes);
+
+    /// <summary>
+    /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
+    /// much as one connection may make the server keep.
+    /// </summary>
+    public BufferBudget LeftBy(uint userId) => _left.GetOrAdd(
+        userId,
+        static (_, of) => new BufferBudget(ServerLimits.ConnectionBytesOption, of.limits.ConnectionBytes, of.Budget),
+        (limits, Budget));
+}
