@@ -74,7 +74,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             if (WaitForConnection(call, target.IsWaitForReady) is not { } connection
                 || !call.TryAttach(connection)
-                || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
+                || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
             {
                 return;
             }
@@ -219,7 +219,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         bool isDeferred = false)
     {
         if (!call.TryAttach(connection)
-            || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
+            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
         {
             return StartResult.GivenUp;
         }

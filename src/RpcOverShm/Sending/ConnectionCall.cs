@@ -252,7 +252,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnHeadTooLarge(FrameKind kind);
 
     /// <summary>
-    /// Ends an incoming call whose head did not come whole in time. The only On... member that the thread pool calls.
+    /// Ends an incoming call whose head did not come whole in time. The only On... member that the watchdog calls.
     /// </summary>
     public virtual void OnHeadLate(TimeSpan limit) => throw NotExpected("late head");
 

@@ -1,6 +1,7 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Sending;
 
@@ -18,6 +19,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     private readonly Gate _gate = new();
     private readonly PooledBufferWriter _bytes = new();
     private BufferCharge _charge = new(budget);
+    private DueTime? _due; // null without a time limit
     private bool _isEnded; // whole or dropped
 
     /// <summary>The kind of the first record.</summary>
@@ -29,16 +31,27 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>Whether the head exceeds this side's limit.</summary>
     public bool IsTooLarge { get; private set; }
 
-    /// <summary>Called when the head is freed; set before the first part is appended.</summary>
-    public Action? OnFreed { get; set; }
-
     /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.WrittenSpan;
+
+    /// <summary>Drops a head that is not whole in time, then runs an action. Called before the first part.</summary>
+    public void DropAfter(TimeSpan limit, Action<TimeSpan> onLate)
+    {
+        using (_gate.Enter())
+        {
+            _due = new DueTime(limit, () =>
+            {
+                if (Drop())
+                {
+                    onLate(limit);
+                }
+            });
+        }
+    }
 
     /// <summary>Appends a part. Returns null, or the budget that it would exceed; the head is dropped then.</summary>
     public BufferBudget? Append(ReadOnlySpan<byte> bytes)
     {
-        BufferBudget? full;
         using (_gate.Enter())
         {
             if (_isEnded || IsTooLarge)
@@ -47,7 +60,8 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
             }
 
             IsTooLarge = bytes.Length > limitBytes - _bytes.Length;
-            full = IsTooLarge ? null : _charge.TryGrow(OverheadBytes + ((_bytes.Length + bytes.Length) * 2L));
+            long memory = OverheadBytes + ((_bytes.Length + bytes.Length) * 2L);
+            BufferBudget? full = IsTooLarge ? null : _charge.TryGrow(memory);
             _isEnded = full is not null;
             if (IsTooLarge || _isEnded)
             {
@@ -57,14 +71,9 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
             {
                 _bytes.Write(bytes);
             }
-        }
 
-        if (full is not null)
-        {
-            OnFreed?.Invoke();
+            return full;
         }
-
-        return full;
     }
 
     /// <summary>
@@ -99,8 +108,6 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
             _isEnded = true;
             Free();
         }
-
-        OnFreed?.Invoke();
     }
 
     // Under the gate.
@@ -108,5 +115,6 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     {
         _bytes.Dispose();
         _charge.Release();
+        _due?.Dispose();
     }
 }
