@@ -136,7 +136,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
 
         // The server reads no more requests: queued frames are dropped, and pending writes fail with the end.
-        Connection.DropQueued(this);
+        Connection.Sender.Drop(this);
     }
 
     protected override void OnFinished()

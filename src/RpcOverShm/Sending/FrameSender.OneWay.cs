@@ -9,7 +9,7 @@ internal sealed partial class FrameSender
     /// </summary>
     public void CountOneWay(ConnectionCall call, int bytes)
     {
-        using FramePublisher.Scope scope = _publisher.Enter();
+        using SendGate.Scope scope = _gate.Enter();
         if (call.Sending.Phase != CallSendPhase.Finished)
         {
             Incoming.Count(call, bytes);
@@ -19,7 +19,7 @@ internal sealed partial class FrameSender
     /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
     public Task WhenRoomAsync(ConnectionCall call)
     {
-        using FramePublisher.Scope scope = _publisher.Enter();
+        using SendGate.Scope scope = _gate.Enter();
         return OneWay.WhenRoomAsync(call);
     }
 
@@ -29,7 +29,7 @@ internal sealed partial class FrameSender
     /// </summary>
     public void WakeOneWay(bool isHalfFree)
     {
-        using FramePublisher.Scope scope = _publisher.Enter();
+        using SendGate.Scope scope = _gate.Enter();
         if (isHalfFree)
         {
             OneWay.WakeFirstIfHalfFree();
@@ -44,7 +44,7 @@ internal sealed partial class FrameSender
     public void WakeAllOneWay()
     {
         // Under the gate, so that a call which begins to wait meanwhile is woken, or sees that the peer leaves.
-        using FramePublisher.Scope scope = _publisher.Enter();
+        using SendGate.Scope scope = _gate.Enter();
         OneWay.WakeAll();
     }
 

@@ -17,11 +17,18 @@ internal sealed partial class FrameSender
     // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
     private const int InlineLimitBytes = 16 << 10;
 
+    // Eight records, up to 256 KiB: as much as credit allows at a time. A thread that has sent its own message helps
+    // others no longer: it may hold the reader role, and nobody reads while it sends.
+    private const int TurnsForOthers = 2;
+
+    // What the event loop sends before it looks after its other connections: up to 1 MiB.
+    private const int TurnsOfLoop = 8;
+
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
     private readonly OutboundQueue _queue;
-    private readonly FramePublisher _publisher;
-    private readonly OutboundPump _pump;
+    private readonly SendGate _gate;
+    private volatile bool _isWaiting; // something waits for the event loop, which is requested
     private bool _isGoAwaySent;
 
     /// <summary>
@@ -36,9 +43,7 @@ internal sealed partial class FrameSender
         OneWay = new OneWayCalls(Outgoing, link.PeerLimits);
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
-        _publisher = new FramePublisher(link, role, _writer);
-        _pump = new OutboundPump(_publisher, _writer, _queue);
-        Messages = new MessageSender(_publisher, _writer, _queue, _pump);
+        _gate = new SendGate(link, role, _writer);
     }
 
     /// <summary>The calls that this side has started.</summary>
@@ -52,18 +57,22 @@ internal sealed partial class FrameSender
     /// </summary>
     public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
 
-    /// <summary>Requests <see cref="SendWaiting"/> on the event loop; set before anything is sent.</summary>
-    public Action? OnSpaceWanted
-    {
-        get => _pump.OnSpaceWanted;
-        set => _pump.OnSpaceWanted = value;
-    }
-
-    /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
-    public MessageSender Messages { get; }
+    /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
+    public Action? OnSpaceWanted { get; set; }
 
     /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
     public OneWayCalls OneWay { get; }
+
+    /// <summary>Whether something waits for space.</summary>
+    public bool IsWaitingForSpace => _isWaiting;
+
+    /// <summary>
+    /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
+    /// </summary>
+    public bool HasSpaceForWaiting => _isWaiting && _writer.HasSpaceHint;
+
+    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
+    public bool HasDeferred => _gate.HasDeferred;
 
     /// <summary>
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
@@ -79,7 +88,7 @@ internal sealed partial class FrameSender
         bool isDeferred = false)
     {
         bool isSent;
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        using (SendGate.Scope scope = _gate.Enter())
         {
             // Nobody would start a one-way call again that a leaving peer has refused.
             if (scope.IsRetired || (call.IsOneWay && _link.IsPeerLeaving))
@@ -125,7 +134,7 @@ internal sealed partial class FrameSender
         {
             // A frame that was sent was published, which is a fence.
             Interlocked.MemoryBarrier();
-            _pump.SendReady();
+            SendReady();
         }
 
         return StartResult.Started;
@@ -139,7 +148,7 @@ internal sealed partial class FrameSender
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
         bool isSent;
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        using (SendGate.Scope scope = _gate.Enter())
         {
             if (scope.IsClosed || OutboundQueue.IsOver(call))
             {
@@ -150,162 +159,16 @@ internal sealed partial class FrameSender
             scope.PublishOrDefer();
         }
 
-        SendQueuedUnless(isSent);
-    }
-
-    /// <summary>Grants the peer <paramref name="bytes"/> more bytes of messages on this call.</summary>
-    public void SendCredit(ConnectionCall call, uint bytes)
-    {
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        if (!isSent)
         {
-            if (scope.IsClosed || OutboundQueue.IsOver(call))
-            {
-                return;
-            }
-
-            call.Sending.PendingCredit += bytes;
-            _queue.EnqueueControl(call);
+            SendReady();
         }
-
-        _pump.SendReady();
-    }
-
-    /// <summary>Adds credit from the peer and sends the frames it allows. The caller holds the reader role.</summary>
-    /// <exception cref="ProtocolException">The credit exceeds <see cref="PeerLimits.LargestCallWindow"/>.</exception>
-    public void AddCredit(ConnectionCall call, uint bytes)
-    {
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            call.Sending.Window += bytes;
-            if (call.Sending.Window > PeerLimits.LargestCallWindow)
-            {
-                throw new ProtocolException($"Credit of {call.Sending.Window} bytes for call {call.Id}.");
-            }
-
-            if (scope.IsClosed || !call.Sending.HasQueued)
-            {
-                return;
-            }
-
-            _queue.EnqueueReady(call);
-            call.Sending.Set(SendFlags.WithReader);
-        }
-
-        _pump.SendReady();
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            call.Sending.Set(SendFlags.WithReader, false);
-        }
-    }
-
-    /// <summary>Sends nothing more of a call, because it or its connection ended. Drops its queued frames.</summary>
-    public void Drop(ConnectionCall call)
-    {
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            call.Sending.Phase = CallSendPhase.Finished;
-            OutboundQueue.Drop(call);
-        }
-    }
-
-    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
-    public void Forget(ConnectionCall call)
-    {
-        using FramePublisher.Scope scope = _publisher.Enter();
-        Incoming.Remove(call);
-    }
-
-    /// <summary>
-    /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
-    /// call or does not read never gives any.
-    /// </summary>
-    public void CutShort(ConnectionCall call)
-    {
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            call.Sending.CutShort();
-            if (scope.IsClosed || !call.Sending.HasQueued)
-            {
-                return;
-            }
-
-            _queue.EnqueueReady(call);
-        }
-
-        _pump.SendReady();
-    }
-
-    /// <summary>
-    /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry. Returns
-    /// false while the holder of the reader role sends frames of the call.
-    /// </summary>
-    public bool TryLetGo(ConnectionCall call)
-    {
-        bool isFree;
-        bool hasMoved;
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            isFree = !call.Sending.Is(SendFlags.WithReader);
-            hasMoved = _queue.Remove(call);
-        }
-
-        if (hasMoved)
-        {
-            // The calls behind it may need less space.
-            _pump.SendReady();
-        }
-
-        return isFree;
-    }
-
-    /// <summary>
-    /// Abandons an outgoing call, whether or not its start was sent. Drops its queued frames and, if the peer knows the
-    /// call and <paramref name="isCancel"/> is true, sends a cancel, after a half-close if only that was queued. A
-    /// caller passes false if the peer has ended the call.
-    /// </summary>
-    public void Abandon(ConnectionCall call, bool isCancel)
-    {
-        using (FramePublisher.Scope scope = _publisher.Enter())
-        {
-            CallSendPhase phase = call.Sending.Phase;
-            bool isHalfClosed = call.Sending.HasOnlyHalfClose;
-            call.Sending.Phase = CallSendPhase.Finished;
-            OutboundQueue.Drop(call);
-            bool isNew = phase == CallSendPhase.New && !scope.IsClosed;
-            if (isNew && !call.Id.IsNone)
-            {
-                Outgoing.Withdraw(call);
-                OneWay.WakeFirst(); // It may wait for a slot.
-            }
-
-            if (call.IsOneWay)
-            {
-                if (isNew && !call.Id.IsNone)
-                {
-                    OneWay.Return(call);
-                }
-
-                OneWay.Leave(call);
-            }
-
-            // A one-way call is over for its starter with its last frame.
-            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsAllSent))
-            {
-                return;
-            }
-
-            call.Sending.Set(SendFlags.HalfClosePending, isHalfClosed);
-            call.Sending.Set(SendFlags.CancelPending);
-            _queue.EnqueueControl(call);
-        }
-
-        _pump.SendReady();
     }
 
     /// <summary>Tells the peer that this connection takes no new calls. Repeated calls have no effect.</summary>
     public void SendGoAway()
     {
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        using (SendGate.Scope scope = _gate.Enter())
         {
             if (scope.IsClosed || _isGoAwaySent)
             {
@@ -316,22 +179,44 @@ internal sealed partial class FrameSender
             _queue.EnqueueGoAway();
         }
 
-        _pump.SendReady();
+        SendReady();
     }
 
-    /// <summary>Whether something waits for space.</summary>
-    public bool IsWaitingForSpace => _pump.IsWaiting;
+    /// <summary>
+    /// Sends what waits, on the event loop. If the ring is full, parks this side for space: the peer then rings. If
+    /// more can go at once, requests another call.
+    /// </summary>
+    public void SendWaiting()
+    {
+        if (!_isWaiting)
+        {
+            return;
+        }
 
-    /// <summary>Whether <see cref="SendWaiting"/> would find space. A hint, for the event loop.</summary>
-    public bool HasSpaceForWaiting => _pump.HasSpaceForWaiting;
+        _isWaiting = false;
+        Unpark();
+        for (int turns = 0; turns < TurnsOfLoop; turns++)
+        {
+            TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
+            if (isParked)
+            {
+                _isWaiting = true;
+                return;
+            }
 
-    /// <summary>Sends what waited for space, on the event loop; see <see cref="OutboundPump.SendWaiting"/>.</summary>
-    public void SendWaiting() => _pump.SendWaiting();
+            if (outcome == TurnResult.Idle)
+            {
+                return;
+            }
+        }
+
+        LeaveToLoop();
+    }
 
     /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
     public void Retire()
     {
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        using (SendGate.Scope scope = _gate.Enter())
         {
             scope.Retire();
             OneWay.WakeAll();
@@ -341,7 +226,7 @@ internal sealed partial class FrameSender
     /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
     public void Close()
     {
-        using (FramePublisher.Scope scope = _publisher.Enter())
+        using (SendGate.Scope scope = _gate.Enter())
         {
             Debug.Assert(!scope.IsClosed, "The writing side leaves the link once.");
             scope.Close();
@@ -352,16 +237,67 @@ internal sealed partial class FrameSender
         _link.Leave();
     }
 
-    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
-    public bool HasDeferred => _publisher.HasDeferred;
+    public void FlushDeferred() => _gate.FlushDeferred();
 
-    public void FlushDeferred() => _publisher.FlushDeferred();
-
-    private void SendQueuedUnless(bool isSent)
+    /// <summary>
+    /// Sends queued frames that can go, a few records per holding of the gate: on the thread whose change made sending
+    /// possible, such as new frames or credit. Leaves the rest to the event loop if the ring is full, or after two
+    /// turns if the given call, if any, has nothing more to send at once.
+    /// </summary>
+    private void SendReady(ConnectionCall? own = null)
     {
-        if (!isSent)
+        TurnResult outcome;
+        int turns = 0;
+        do
         {
-            _pump.SendReady();
+            outcome = TakeTurn(isParking: false, out _);
+            turns++;
         }
+        while (outcome == TurnResult.More && (turns < TurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
+
+        if (outcome != TurnResult.Idle)
+        {
+            LeaveToLoop();
+        }
+    }
+
+    private void LeaveToLoop()
+    {
+        _isWaiting = true;
+        OnSpaceWanted?.Invoke();
+    }
+
+    private void Unpark()
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        if (!scope.IsClosed)
+        {
+            _writer.UnparkForSpace();
+        }
+    }
+
+    /// <summary>
+    /// Writes a few records. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
+    /// <paramref name="isParked"/> is false if the peer has read meanwhile.
+    /// </summary>
+    private TurnResult TakeTurn(bool isParking, out bool isParked)
+    {
+        isParked = false;
+        using SendGate.Scope scope = _gate.Enter();
+        if (scope.IsClosed)
+        {
+            return TurnResult.Idle;
+        }
+
+        TurnResult result = _queue.WriteTurn();
+        if (isParking && result == TurnResult.NoSpace)
+        {
+            // Inside the gate: otherwise another thread could refresh the head and write a small record, and this side
+            // would park at a head that leaves space.
+            isParked = _writer.TryParkForSpace();
+        }
+
+        scope.Publish();
+        return _writer.Corruption is null ? result : TurnResult.Idle;
     }
 }

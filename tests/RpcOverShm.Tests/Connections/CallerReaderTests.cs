@@ -176,7 +176,7 @@ public class CallerReaderTests
             Is.EqualTo(StartResult.Started));
 
         TestThread interrupted;
-        using (PublisherOf(SenderOf(rig.Connection)).Enter())
+        using (GateOf(rig.Connection.Sender).Enter())
         {
             interrupted = TestThread.Start("interrupted", () =>
             {
@@ -196,11 +196,8 @@ public class CallerReaderTests
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_role")]
     private static extern ref ReaderRole RoleOf(Connection connection);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sender")]
-    private static extern ref FrameSender SenderOf(Connection connection);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_publisher")]
-    private static extern ref FramePublisher PublisherOf(FrameSender sender);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_gate")]
+    private static extern ref SendGate GateOf(FrameSender sender);
 
     private static void Upload(CallingRig rig, int messages, int bytes)
     {
@@ -210,7 +207,7 @@ public class CallerReaderTests
         {
             var copy = new PooledBufferWriter();
             copy.Write(message);
-            rig.Connection.SendMessage(upload, FrameFlags.None, copy);
+            rig.Connection.Sender.SendMessage(upload, FrameFlags.None, copy);
         }
     }
 

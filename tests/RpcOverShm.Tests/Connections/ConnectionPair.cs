@@ -70,7 +70,7 @@ internal sealed class ConnectionPair : IDisposable
         if (what.StartsWith("start", StringComparison.Ordinal))
         {
             byte[] message = [.. call.ReceivedMessage];
-            Server.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
+            Server.Sender.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
         }
     }
 }

@@ -65,14 +65,14 @@ internal sealed class SenderRig : IDisposable
     }
 
     public Task<bool> Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None) =>
-        Sender.Messages.SendAsync(call, flags, CopyOf(message));
+        Sender.SendMessageAsync(call, flags, CopyOf(message));
 
     /// <summary>Sends a message without waiting for it.</summary>
     public void SendUnawaited(RecordingCall call, ReadOnlySpan<byte> message) =>
-        Sender.Messages.Send(call, FrameFlags.None, CopyOf(message));
+        Sender.SendMessage(call, FrameFlags.None, CopyOf(message));
 
     public int SendPart(RecordingCall call, ReadOnlySpan<byte> part, int wholeLength, FrameFlags flags) =>
-        Sender.Messages.SendPart(call, flags, part, wholeLength);
+        Sender.SendPart(call, flags, part, wholeLength);
 
     /// <summary>Adds credit as the reading thread does: the call's pending user code runs afterwards.</summary>
     public void AddCredit(RecordingCall call, uint bytes)

@@ -12,7 +12,7 @@ namespace RpcOverShm.Sending;
 /// frames or some 20 µs, that of a batch until its end or 4 KiB. No record becomes visible without the wake-up that the
 /// peer is owed.
 /// </summary>
-internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter writer)
+internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter writer)
 {
     // More frames would keep the peer waiting for longer than a wake-up takes.
     private const int MostDeferredFrames = 16;
@@ -83,15 +83,15 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     /// One holding of the gate. Disposing it publishes or defers the written records, leaves the gate, and then wakes
     /// the peer if it sleeps. If the peer's head is invalid, it also closes the link.
     /// </summary>
-    internal ref struct Scope(FramePublisher publisher) : IDisposable
+    internal ref struct Scope(SendGate gate) : IDisposable
     {
         private Publication _publication;
 
         /// <summary>Whether the writing side is closed: nothing more may be written.</summary>
-        public readonly bool IsClosed => publisher._isClosed;
+        public readonly bool IsClosed => gate._isClosed;
 
         /// <summary>Whether no outgoing call may start any more; always true once the writing side is closed.</summary>
-        public readonly bool IsRetired => publisher._isRetired;
+        public readonly bool IsRetired => gate._isRetired;
 
         /// <summary>Requests to publish the written records.</summary>
         public void Publish() => _publication = Publication.Now;
@@ -103,13 +103,13 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         public void Defer() => _publication = Publication.WithBatch;
 
         /// <summary>Lets no outgoing call start any more; frames of other calls are still written.</summary>
-        public readonly void Retire() => publisher._isRetired = true;
+        public readonly void Retire() => gate._isRetired = true;
 
         /// <summary>Closes the writing side.</summary>
         public readonly void Close()
         {
-            publisher._isRetired = true;
-            publisher._isClosed = true;
+            gate._isRetired = true;
+            gate._isClosed = true;
         }
 
         public readonly void Dispose()
@@ -118,24 +118,24 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
             List<ConnectionCall>? toQueue;
             try
             {
-                if (!publisher._isClosed)
+                if (!gate._isClosed)
                 {
                     doorbell = _publication switch
                     {
-                        Publication.Now => publisher.PublishNow(),
-                        Publication.UnlessReadingOn => publisher.DeferIfReadingOn(),
-                        Publication.WithBatch => publisher.DeferForBatch(),
+                        Publication.Now => gate.PublishNow(),
+                        Publication.UnlessReadingOn => gate.DeferIfReadingOn(),
+                        Publication.WithBatch => gate.DeferForBatch(),
                         _ => Doorbell.None,
                     };
                 }
             }
             finally
             {
-                toQueue = publisher.TakeCallsToQueue();
-                publisher._gate.Exit();
+                toQueue = gate.TakeCallsToQueue();
+                gate._gate.Exit();
             }
 
-            publisher.OnLeft(doorbell);
+            gate.OnLeft(doorbell);
             toQueue?.ForEach(static call => call.QueueUserCode());
         }
     }
