@@ -1,5 +1,5 @@
 """Explicit-state model of who reads the connections of an event loop, step by step: EventLoop, EventSource and
-LoopThread in src/RpcOverShm/Scheduling, ConnectionReader, ReaderCoordinator and CallerReader in Connections, with
+LoopThread in src/RpcOverShm/Scheduling, ConnectionReader in Connections, with
 SendGate, FrameSender, the socket of PeerLink, and the watchdog. Not modelled: byte streams, the time that a
 source must be silent or a run may take (any is possible), growing rings, and the end of a loop without sources.
 

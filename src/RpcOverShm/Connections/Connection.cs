@@ -14,10 +14,7 @@ namespace RpcOverShm.Connections;
 internal sealed class Connection : ICountedConnection
 {
     private readonly PeerLink _link;
-    private readonly ReaderRole _role;
     private readonly FrameReceiver _receiver;
-    private readonly ReaderCoordinator _coordinator;
-    private readonly CallerReader _callers;
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
@@ -38,12 +35,10 @@ internal sealed class Connection : ICountedConnection
         _link = link;
         _onGoAway = onGoAway;
         bool hasCallers = !link.IsAcceptor || accept is null || link.PeerLimits.MaxCalls > 0;
-        _role = new ReaderRole(isOfLoopOnly: !hasCallers);
-        Sender = new FrameSender(link, _role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
+        var role = new ReaderRole(isOfLoopOnly: !hasCallers);
+        Sender = new FrameSender(link, role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
         _receiver = new FrameReceiver(link, Sender, accept, OnGoAway, bounds);
-        _coordinator = new ReaderCoordinator(link, _role, _receiver, Sender, mode);
-        _callers = new CallerReader(_coordinator);
-        _reader = new ConnectionReader(_coordinator, Sender, OnClosed);
+        _reader = new ConnectionReader(link, role, _receiver, Sender, mode, OnClosed);
         Sender.OnSpaceWanted = _reader.Request;
         AsResult = Task.FromResult<Connection?>(this);
     }
@@ -94,7 +89,7 @@ internal sealed class Connection : ICountedConnection
     /// <summary>
     /// The number of times that the event loop was taken over from slow user code of this connection.
     /// </summary>
-    public long TakeOvers => _coordinator.TakeOvers;
+    public long TakeOvers => _reader.TakeOvers;
 
     /// <summary>The number of lost wake-ups: sleeps that timed out although there was data. Must be 0.</summary>
     public long LostWakeups => _link.LostWakeups;
@@ -111,7 +106,7 @@ internal sealed class Connection : ICountedConnection
         }
 
         Interlocked.MemoryBarrier();
-        _coordinator.FindReader();
+        _reader.FindReader();
     }
 
     /// <summary>
@@ -129,7 +124,7 @@ internal sealed class Connection : ICountedConnection
         StartResult result = Sender.Start(call, flags, head, message, isDeferred);
         if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            _coordinator.FindReader();
+            _reader.FindReader();
         }
 
         return result;
@@ -142,7 +137,7 @@ internal sealed class Connection : ICountedConnection
 
         // StoreLoad: the calls are counted before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _coordinator.FindReader();
+        _reader.FindReader();
     }
 
     /// <summary>
@@ -172,18 +167,18 @@ internal sealed class Connection : ICountedConnection
         call.EnterCallbacks();
         try
         {
-            _callers.Enter(ref lease);
+            _reader.EnterCaller(ref lease);
             StartResult result = Sender.Start(call, flags, head, message);
             if (result == StartResult.Started)
             {
-                _callers.WaitUntilDone(call, ref lease);
+                _reader.WaitUntilDone(call, ref lease);
             }
 
             return result;
         }
         finally
         {
-            _callers.Leave(ref lease);
+            _reader.LeaveCaller(ref lease);
             call.LeaveCallbacks();
         }
     }
@@ -200,12 +195,12 @@ internal sealed class Connection : ICountedConnection
         {
             // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
             Sender.SendRequest(call, rest);
-            _callers.Enter(ref lease);
-            _callers.WaitUntilDone(call, ref lease);
+            _reader.EnterCaller(ref lease);
+            _reader.WaitUntilDone(call, ref lease);
         }
         finally
         {
-            _callers.Leave(ref lease);
+            _reader.LeaveCaller(ref lease);
             call.LeaveCallbacks();
         }
     }
@@ -217,17 +212,17 @@ internal sealed class Connection : ICountedConnection
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
-        _coordinator.LetEndsLie();
+        _reader.LetEndsLie();
         StartResult result = Sender.Start(call, flags, head, message);
         if (result == StartResult.NoRoom)
         {
             // Ends for which nobody was woken may lie in the ring.
-            _callers.ReadEnds();
+            _reader.ReadEnds();
             result = Sender.Start(call, flags, head, message);
         }
 
         // StoreLoad: the call is counted, or waits, before the reader role is checked. Both were a full fence.
-        _coordinator.FindReader();
+        _reader.FindReader();
         return result;
     }
 
@@ -302,7 +297,7 @@ internal sealed class Connection : ICountedConnection
     private void OnLinkEvent()
     {
         _reader.Request();
-        _coordinator.SleepingCallers.SignalAll();
+        _reader.SleepingCallers.SignalAll();
     }
 
     private void OnClosed()

@@ -124,15 +124,15 @@ public class DeferredPublishTests
     [Test]
     public void Frame_OfQuickCode_WaitsForSixteenRecordsWithoutCodeAtMost()
     {
-        InlineRunner runner = StartRunner();
-        Run(runner, Answering());
+        ConnectionReader reader = StartReader();
+        Run(reader, Answering());
         for (int records = 1; records <= MostRecords; records++)
         {
-            runner.OnRecordWithoutCode();
+            reader.OnRecordWithoutCode();
             Assert.That(_rig.Sender.HasDeferred, $"after {records}");
         }
 
-        runner.OnRecordWithoutCode();
+        reader.OnRecordWithoutCode();
 
         Assert.That(_rig.Sender.HasDeferred, Is.False);
         Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
@@ -142,18 +142,18 @@ public class DeferredPublishTests
     [Test]
     public void Frame_AfterManyRecordsWithoutCode_StillWaitsForSixteen()
     {
-        InlineRunner runner = StartRunner();
-        Run(runner, Answering());
+        ConnectionReader reader = StartReader();
+        Run(reader, Answering());
         for (int records = 0; records < MostRecords; records++)
         {
-            runner.OnRecordWithoutCode();
+            reader.OnRecordWithoutCode();
         }
 
         _rig.Sender.FlushDeferred();
-        Run(runner, Answering());
+        Run(reader, Answering());
         for (int records = 0; records < MostRecords; records++)
         {
-            runner.OnRecordWithoutCode();
+            reader.OnRecordWithoutCode();
         }
 
         Assert.That(_rig.Sender.HasDeferred);
@@ -167,7 +167,7 @@ public class DeferredPublishTests
     [TestCase(15_000)]
     public void Frames_OfCodeWithATypicalTime_WaitForTwentyMicrosecondsAtMost(int nanoseconds)
     {
-        InlineRunner runner = StartRunner();
+        ConnectionReader reader = StartReader();
         RecordingCall call = Answering();
         MakeTypical(call, nanoseconds);
         long owed = 0;
@@ -183,7 +183,7 @@ public class DeferredPublishTests
                 isOwed = _rig.Sender.HasDeferred;
                 Send([1]);
             };
-            Run(runner, call);
+            Run(reader, call);
 
             bool isDue = wasOwed && owed + typical > MostNanoseconds;
             Assert.That(isOwed, Is.EqualTo(wasOwed && !isDue), $"run {runs}: {owed} and {typical} ns");
@@ -200,7 +200,7 @@ public class DeferredPublishTests
     [Test]
     public void Frame_BeforeCodeOfAKindThatIsNotQuick_IsPublishedBeforeItRuns()
     {
-        InlineRunner runner = StartRunner();
+        ConnectionReader reader = StartReader();
         RecordingCall slow = Answering();
         MakeTypical(slow, (int)MostNanoseconds * 2);
         bool isOwed = true;
@@ -210,29 +210,30 @@ public class DeferredPublishTests
             Send([2]);
         };
 
-        Run(runner, Answering());
-        Run(runner, slow);
+        Run(reader, Answering());
+        Run(reader, slow);
 
         Assert.That(isOwed, Is.False);
         Assert.That(_rig.Sender.HasDeferred, Is.False, "Its own frame is published at once.");
     }
 
     // The test's thread is then between two runs of user code.
-    private InlineRunner StartRunner()
+    private ConnectionReader StartReader()
     {
         LoopThread me = LoopThread.Current!;
         Assert.That(_loop.EndUserCode(me));
         var receiver = new FrameReceiver(_rig.Links.Client, _rig.Sender, accept: null, onGoAway: () => { });
-        var coordinator = new ReaderCoordinator(
-            _rig.Links.Client, _rig.Role, receiver, _rig.Sender, SchedulingMode.Inline);
-        _ = new ConnectionReader(coordinator, _rig.Sender, onClosed: () => { }) { Loop = _loop };
-        return new InlineRunner(coordinator);
+        return new ConnectionReader(
+            _rig.Links.Client, _rig.Role, receiver, _rig.Sender, SchedulingMode.Inline, onClosed: () => { })
+        {
+            Loop = _loop,
+        };
     }
 
-    private static void Run(InlineRunner runner, RecordingCall call)
+    private static void Run(ConnectionReader reader, RecordingCall call)
     {
         call.AddUserCode(PendingUserCode.Start);
-        Assert.That(runner.RunOrQueue(LoopThread.Current!, call, messages: 1), "The loop was kept.");
+        Assert.That(reader.RunOrQueue(LoopThread.Current!, call, messages: 1), "The loop was kept.");
     }
 
     // Its user code sends a frame, and took no time so far.

@@ -13,7 +13,7 @@ namespace RpcOverShm.Tests.Connections;
 
 /// <summary>Blocking callers: how soon they get the reader role, and how much they do for other calls.</summary>
 [NonParallelizable]
-public class CallerReaderTests
+public class BlockingCallerTests
 {
     [TearDown]
     public void LetThreadsStart() => BackgroundThread.Refuses = null;
@@ -86,9 +86,9 @@ public class CallerReaderTests
                 "The event loop has seen the record, and has given the role back.");
 
             CallerLease lease = default;
-            rig.Callers.Enter(ref lease);
-            rig.Callers.WaitUntilDone(call, ref lease);
-            rig.Callers.Leave(ref lease);
+            rig.Reader.EnterCaller(ref lease);
+            rig.Reader.WaitUntilDone(call, ref lease);
+            rig.Reader.LeaveCaller(ref lease);
 
             isReadByCaller = reader == Environment.CurrentManagedThreadId && rig.Links.Client.LostWakeups == lost;
         }
@@ -110,8 +110,8 @@ public class CallerReaderTests
             // The loop holds the role here.
             OnEvent = (call, _) =>
             {
-                rig.Coordinator.CountBlocked();
-                rig.Coordinator.SleepingCallers.Add(caller);
+                rig.Reader.CountBlocked();
+                rig.Reader.SleepingCallers.Add(caller);
                 call.AddUserCode(PendingUserCode.Complete);
             },
             OnWork = _ =>
@@ -124,8 +124,8 @@ public class CallerReaderTests
 
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         Assert.That(hasRun.Wait(Timeouts.Wait));
-        rig.Coordinator.SleepingCallers.Remove(caller);
-        rig.Coordinator.UncountBlocked();
+        rig.Reader.SleepingCallers.Remove(caller);
+        rig.Reader.UncountBlocked();
 
         Assert.That(wasWoken, "The caller was signalled before.");
     }
@@ -154,12 +154,12 @@ public class CallerReaderTests
         rig.Start(call);
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         CallerLease lease = default;
-        rig.Callers.Enter(ref lease);
-        rig.Callers.WaitUntilDone(call, ref lease);
-        rig.Callers.Leave(ref lease);
+        rig.Reader.EnterCaller(ref lease);
+        rig.Reader.WaitUntilDone(call, ref lease);
+        rig.Reader.LeaveCaller(ref lease);
 
         Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
-        Assert.That(() => rig.Coordinator.TakeOvers, Is.EqualTo(1).After(20_000, 1));
+        Assert.That(() => rig.Reader.TakeOvers, Is.EqualTo(1).After(20_000, 1));
         Assert.That(mayEnd.IsSet, Is.False);
         mayEnd.Set();
         Assert.That(() => rig.Reader.Loop!.StuckThreads, Is.Zero.After(20_000, 1));
@@ -190,11 +190,14 @@ public class CallerReaderTests
         }
 
         interrupted.Join();
-        Assert.That(() => RoleOf(rig.Connection).IsFree, Is.True.After(20_000, 1));
+        Assert.That(() => RoleOf(ReaderOf(rig.Connection)).IsFree, Is.True.After(20_000, 1));
     }
 
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_reader")]
+    private static extern ref ConnectionReader ReaderOf(Connection connection);
+
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_role")]
-    private static extern ref ReaderRole RoleOf(Connection connection);
+    private static extern ref ReaderRole RoleOf(ConnectionReader reader);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_gate")]
     private static extern ref SendGate GateOf(FrameSender sender);

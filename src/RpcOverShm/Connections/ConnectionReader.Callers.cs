@@ -5,14 +5,14 @@ using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
-/// <summary>
+/// <content>
 /// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
 /// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
 /// own response. A caller that has waited for a while leaves the reading to the event loop, as an awaiting caller does,
 /// and waits as .NET's own blocking calls do: the thread pool learns that one of its threads blocks, and
-/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller. Thread-safe.
-/// </summary>
-internal sealed class CallerReader(ReaderCoordinator coordinator)
+/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller.
+/// </content>
+internal sealed partial class ConnectionReader
 {
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MostRecordsPerCheck = 64;
@@ -29,29 +29,26 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
     private static readonly int s_processors = Environment.ProcessorCount;
 
-    private readonly PeerLink _link = coordinator.Link;
-    private readonly RingReader _ring = coordinator.Ring;
-    private readonly ReaderRole _role = coordinator.Role;
     private readonly SpinBudget _dataSpin = new();
     private readonly SpinBudget _signalSpin = new();
-    private readonly Action _alarm = coordinator.Link.RaiseLocalEvent;
-    private readonly Action<Exception> _onCallbackFailed = coordinator.Link.LogUserCodeFailed;
+    private readonly Action _alarm;
+    private readonly Action<Exception> _onCallbackFailed;
     private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
 
     /// <summary>Whether blocked callers could keep all processors busy, so that a wait begins with yields.</summary>
-    private bool IsCrowded => coordinator.BlockedCallers >= s_processors;
+    private bool IsCrowded => _blocked >= s_processors;
 
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
     /// not wake the event loop for a response that the caller reads itself. If the role is taken, the caller counts as
-    /// blocked, which makes the event loop give way. <see cref="Leave"/> must follow, also after an exception.
+    /// blocked, which makes the event loop give way. <see cref="LeaveCaller"/> must follow, also after an exception.
     /// </summary>
-    public void Enter(ref CallerLease lease)
+    public void EnterCaller(ref CallerLease lease)
     {
         if (!TryTakeRole(ref lease))
         {
             lease.IsCounted = true;
-            coordinator.CountBlocked();
+            CountBlocked();
         }
     }
 
@@ -90,7 +87,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private void RunCallback(ConnectionCall call, ref CallerLease lease)
     {
         call.WatchDeadline();
-        Leave(ref lease);
+        LeaveCaller(ref lease);
         lease.HasLeft();
         if (LoopThread.Current is { } loop)
         {
@@ -99,7 +96,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
 
         call.Waiter!.Queue.RunOne(_onCallbackFailed);
-        Enter(ref lease);
+        EnterCaller(ref lease);
     }
 
     /// <summary>
@@ -116,7 +113,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         _ring.Disarm();
         for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
         {
-            if (!coordinator.TryReceive(out ConnectionCall? call))
+            if (!TryReceive(out ConnectionCall? call))
             {
                 break;
             }
@@ -128,15 +125,15 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
 
         _role.Release();
-        coordinator.SignalCallersIfFree();
+        SignalCallersIfFree();
         if (_link.IsClosed)
         {
-            coordinator.Source.Request();
+            Request();
         }
     }
 
     /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
-    public void Leave(ref CallerLease lease)
+    public void LeaveCaller(ref CallerLease lease)
     {
         try
         {
@@ -149,11 +146,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         {
             if (lease.IsCounted)
             {
-                coordinator.UncountBlocked();
+                UncountBlocked();
             }
         }
 
-        coordinator.FindReader(lease.WasIdle);
+        FindReader(lease.WasIdle);
     }
 
     private bool TryTakeRole(ref CallerLease lease)
@@ -173,7 +170,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
 
         // User code may be waiting for the response to a frame whose publish it deferred.
-        coordinator.FlushDeferred();
+        _sender.FlushDeferred();
         return true;
     }
 
@@ -184,7 +181,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         if (_link.IsClosed)
         {
             // The event loop may have found the role taken when it was told of the close, so it must be told again.
-            coordinator.Source.Request();
+            Request();
         }
     }
 
@@ -200,7 +197,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     // The caller is not counted as blocked meanwhile, so the event loop reads, and the one that reads signals it.
     private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
     {
-        Leave(ref lease);
+        LeaveCaller(ref lease);
         lease.HasLeft();
         if (!call.IsDue)
         {
@@ -221,8 +218,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.SealIfPeerGone();
             long since = 0;
-            if (Receive(mine)
-                || coordinator.CloseIfPeerGone(isPeerGone)
+            if (ReceiveSome(mine)
+                || CloseIfPeerGone(isPeerGone)
                 || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsCrowded))
             {
                 continue;
@@ -234,7 +231,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 return;
             }
 
-            if (coordinator.Arm(Doorbell.Futex) && !mine.IsDone)
+            if (Arm(Doorbell.Futex) && !mine.IsDone)
             {
                 Sleep(mine, localEvents, patience, since);
             }
@@ -269,10 +266,10 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// Receives records until none is left, the caller's call is done, a callback is due, or there were many. Returns
     /// whether there were any.
     /// </summary>
-    private bool Receive(ConnectionCall mine)
+    private bool ReceiveSome(ConnectionCall mine)
     {
         int records = 0;
-        while (records < MostRecordsPerCheck && !mine.IsDue && coordinator.TryReceive(out ConnectionCall? call))
+        while (records < MostRecordsPerCheck && !mine.IsDue && TryReceive(out ConnectionCall? call))
         {
             records++;
             if (call is not null && call != mine)
@@ -312,7 +309,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             return;
         }
 
-        coordinator.SleepingCallers.Add(waiter);
+        SleepingCallers.Add(waiter);
         try
         {
             // A thread that freed the role before this caller was in the list has not signalled it, so check again.
@@ -328,7 +325,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         finally
         {
             // After an exception too, or this caller would get signals meant for a sleeping one.
-            coordinator.SleepingCallers.Remove(waiter);
+            SleepingCallers.Remove(waiter);
         }
     }
 
