@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 

@@ -2,7 +2,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 

@@ -3,7 +3,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 

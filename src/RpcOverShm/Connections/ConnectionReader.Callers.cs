@@ -1,7 +1,5 @@
-using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 

@@ -1,8 +1,6 @@
 using System.Diagnostics;
-using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 

@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 

@@ -5,7 +5,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 

@@ -7,7 +7,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Fuzz.Frames;
 

@@ -5,9 +5,7 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 

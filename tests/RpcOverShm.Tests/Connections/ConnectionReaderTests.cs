@@ -1,11 +1,10 @@
 using System.Diagnostics;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Scheduling;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 

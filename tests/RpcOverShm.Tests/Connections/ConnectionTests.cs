@@ -1,9 +1,8 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 

@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 

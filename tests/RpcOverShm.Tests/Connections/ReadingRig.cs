@@ -3,9 +3,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 

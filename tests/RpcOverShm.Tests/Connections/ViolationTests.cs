@@ -4,7 +4,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
