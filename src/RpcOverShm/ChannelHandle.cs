@@ -59,7 +59,7 @@ internal sealed class ChannelHandle(
         foreach (Connection connection in open)
         {
             // Tells the server that the client closes the connection on purpose.
-            connection.SendGoAway();
+            connection.Sender.SendGoAway();
             connection.Close(Subchannel.ChannelDisposed);
         }
 

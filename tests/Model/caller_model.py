@@ -1,5 +1,5 @@
-"""Callers in the model of reader_role.py, and how a thread that leaves finds a reader. Models CallerReader, and
-ReaderCoordinator.FindReader with its check on the watchdog's thread.
+"""Callers in the model of reader_role.py, and how a thread that leaves finds a reader. Models ConnectionReader:
+its callers, and FindReader with its check on the watchdog's thread.
 
 The argument of a blocking caller's steps is (connection, its call, whether it is counted as blocked, the step to
 continue with). The thread may be one of the user, of the pool, or that of the loop in user code."""
@@ -123,7 +123,7 @@ class Callers:
         s["latched", arg[0]] = tuple(other for other in s["latched", arg[0]] if other != who)
         return "b_wait", arg
 
-    # ---- after a long wait: CallerReader.WaitWithoutReading
+    # ---- after a long wait: ConnectionReader.WaitWithoutReading
     def b_tired_latch(self, who, arg, s):
         self.b_unlist(who, arg, s)
         return "b_go", arg

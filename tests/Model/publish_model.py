@@ -1,5 +1,5 @@
 """Publishing in the model of reader_role.py: the gate, deferred publishes, frames that wait for space, and the peer.
-Models FramePublisher, OutboundPump, FrameWriter.PublishIfMuch and InlineRunner.PublishIfDueBefore.
+Models SendGate, FrameSender, FrameWriter.PublishIfMuch and ConnectionReader.PublishIfDueBefore.
 
 The peer reads the frames of this side in order. If the case has a sleepy peer, it sleeps when it has read all. A
 publish then has three steps: it stores the tail, it reads the peer's parked word, and after leaving the gate it wakes

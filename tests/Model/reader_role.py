@@ -1,6 +1,6 @@
 """Explicit-state model of who reads the connections of an event loop, step by step: EventLoop, EventSource and
-LoopThread in src/RpcOverShm/Scheduling, ConnectionReader, ReaderCoordinator and CallerReader in Connections, with
-FramePublisher, OutboundPump, the socket of PeerLink, and the watchdog. Not modelled: byte streams, the time that a
+LoopThread in src/RpcOverShm/Scheduling, ConnectionReader in Connections, with
+SendGate, FrameSender, the socket of PeerLink, and the watchdog. Not modelled: byte streams, the time that a
 source must be silent or a run may take (any is possible), growing rings, and the end of a loop without sources.
 
 Actors, those of a connection with its number: P the peer that answers, O another thread of the peer that sends without

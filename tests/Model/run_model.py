@@ -1,5 +1,5 @@
 """The run of a connection on its event loop in the model of reader_role.py, the user code that it runs inline, and the
-thread pool. Models ConnectionReader.Run and InlineRunner."""
+thread pool. Models ConnectionReader.Run and RunOrQueue."""
 from loop_model import FREE, REMOVED, RETIRED
 
 MOST_STUCK = 2

@@ -1,6 +1,6 @@
 using System.Buffers;
 using RpcOverShm.Buffers;
-using RpcOverShm.Sending;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Calls;
 

@@ -1,5 +1,5 @@
 using System.Threading.Tasks.Sources;
-using RpcOverShm.Sending;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Calls;
 

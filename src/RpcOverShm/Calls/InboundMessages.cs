@@ -1,9 +1,9 @@
 using System.Threading.Tasks.Sources;
 using Grpc.Core;
 using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Calls;
 

@@ -1,7 +1,7 @@
 using System.Collections.Concurrent;
+using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Calls;
 

@@ -4,7 +4,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -74,12 +73,12 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             if (WaitForConnection(call, target.IsWaitForReady) is not { } connection
                 || !call.TryAttach(connection)
-                || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
+                || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
             {
                 return;
             }
 
-            bool isWhole = head.Length + request.Length <= connection.InlineBytes;
+            bool isWhole = head.Length + request.Length <= connection.Sender.InlineBytes;
             StartResult outcome = call.IsOneWay ? SendOneWay(connection, call, target, request)
                 : isWhole ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
                 : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
@@ -185,7 +184,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
                 while (outcome == StartResult.NoRoom)
                 {
                     // The end of the call ends the wait, too.
-                    await connection.WhenRoomAsync(call).ConfigureAwait(false);
+                    await connection.Sender.WhenRoomAsync(call).ConfigureAwait(false);
                     outcome = StartOn(connection, call, target, request);
                 }
 
@@ -219,12 +218,12 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         bool isDeferred = false)
     {
         if (!call.TryAttach(connection)
-            || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
+            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
         {
             return StartResult.GivenUp;
         }
 
-        bool isWhole = request is not null && head.Length + request.Length <= connection.InlineBytes;
+        bool isWhole = request is not null && head.Length + request.Length <= connection.Sender.InlineBytes;
         if (call.IsOneWay)
         {
             return StartOneWayOn(connection, call, head, request!, isWhole);
@@ -236,7 +235,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
         if (outcome == StartResult.Started && request is not null && !isWhole)
         {
-            connection.SendRequest(call, request);
+            connection.Sender.SendRequest(call, request);
             call.MarkHandedOver();
         }
         else if (outcome == StartResult.TooManyCalls)
@@ -256,7 +255,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             : connection.StartOneWay(call, FrameFlags.OneWay, head.WrittenSpan, default);
         if (outcome == StartResult.Started && !isWhole)
         {
-            connection.SendRequest(call, request);
+            connection.Sender.SendRequest(call, request);
         }
 
         if (outcome == StartResult.Started && call.IsAllSent)
@@ -274,7 +273,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         StartResult outcome;
         while ((outcome = StartOn(connection, call, target, request)) == StartResult.NoRoom)
         {
-            Wait(connection.WhenRoomAsync(call), call);
+            Wait(connection.Sender.WhenRoomAsync(call), call);
         }
 
         while (outcome == StartResult.Started && !call.IsDone)

@@ -117,7 +117,7 @@ internal abstract partial class ClientCall
             Waiter?.Signal();
         }
 
-        Connection?.DropQueued(this);
+        Connection?.Sender.Drop(this);
     }
 
     /// <summary>Marks the call as answered by a first message; its headers are empty if none came before.</summary>

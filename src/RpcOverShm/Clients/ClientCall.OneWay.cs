@@ -1,6 +1,6 @@
 using Grpc.Core;
+using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 

@@ -116,7 +116,7 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        if (!refusing.TryLetGo(this))
+        if (!refusing.Sender.TryLetGo(this))
         {
             Finish(StatusMapping.ServerStopping, isCancel: false);
             return false;

@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -283,7 +282,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
         return !IsFinished;
     }
 
-    public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
+    public override void GrantCredit(uint bytes) => _connection!.Sender.SendCredit(this, bytes);
 
     public override void WatchDeadline() => _cancellation?.WatchDeadline();
 
@@ -333,7 +332,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
         PartialHead?.Drop(); // The server may never send the rest.
         if (isCancel || !IsAllSent)
         {
-            Connection?.Abandon(this, isCancel);
+            Connection?.Sender.Abandon(this, isCancel);
         }
 
         if (!Outcome.IsOk)

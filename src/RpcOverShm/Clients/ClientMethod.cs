@@ -71,7 +71,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             {
                 if (parts?.Connection is { } begunOn)
                 {
-                    begunOn.SendRequest(call, context.Bytes);
+                    begunOn.Sender.SendRequest(call, context.Bytes);
                     call.MarkHandedOver();
                 }
                 else

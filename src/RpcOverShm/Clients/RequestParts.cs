@@ -54,6 +54,6 @@ internal sealed class RequestParts : IMessageChunkSink
             Connection = _starter!.TryStartAhead(_call!, _target);
         }
 
-        return Connection?.SendPart(_call!, FrameFlags.Single, part, wholeLength) ?? 0;
+        return Connection?.Sender.SendPart(_call!, FrameFlags.Single, part, wholeLength) ?? 0;
     }
 }

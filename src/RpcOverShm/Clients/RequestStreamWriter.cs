@@ -20,7 +20,7 @@ internal sealed class RequestStreamWriter<TRequest>(
 
     int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         started is { IsCompletedSuccessfully: true, Result: { } connection }
-            ? connection.SendPart(Call, FrameFlags.None, part, wholeLength)
+            ? connection.Sender.SendPart(Call, FrameFlags.None, part, wholeLength)
             : 0;
 
     protected override Task<bool> StartWrite(TRequest message)
@@ -60,7 +60,7 @@ internal sealed class RequestStreamWriter<TRequest>(
 
         if (started.IsCompletedSuccessfully)
         {
-            started.Result?.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
+            started.Result?.Sender.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
             return Call.OnHalfClosed();
         }
 
@@ -71,7 +71,7 @@ internal sealed class RequestStreamWriter<TRequest>(
         marshaller, MessageEncoding.MayCompress(WriteOptions), CompressionLevel.Fastest, limitBytes);
 
     private Task<bool> Send(Connection? connection, PooledBufferWriter bytes) =>
-        connection?.SendMessageAsync(Call, FrameFlags.None, bytes) ?? s_dropped;
+        connection?.Sender.SendMessageAsync(Call, FrameFlags.None, bytes) ?? s_dropped;
 
     private async Task<bool> SendWhenStartedAsync(PooledBufferWriter bytes)
     {
@@ -84,7 +84,7 @@ internal sealed class RequestStreamWriter<TRequest>(
     private async Task HalfCloseWhenStartedAsync()
     {
         Connection? connection = await started.ConfigureAwait(false);
-        connection?.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
+        connection?.Sender.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
         await Call.OnHalfClosed().ConfigureAwait(false);
     }
 }

@@ -2,9 +2,9 @@ using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 

@@ -2,7 +2,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -136,7 +135,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
 
         // The server reads no more requests: queued frames are dropped, and pending writes fail with the end.
-        Connection.DropQueued(this);
+        Connection.Sender.Drop(this);
     }
 
     protected override void OnFinished()

@@ -49,9 +49,9 @@ internal sealed partial class Subchannel
     private static async Task RetireAsync(Connection connection, CloseReason reason)
     {
         // A call that has chosen this connection and not started finds it closed, and starts on another one.
-        connection.Retire();
+        connection.Sender.Retire();
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
-        connection.SendGoAway();
+        connection.Sender.SendGoAway();
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
         connection.Close(reason);
     }

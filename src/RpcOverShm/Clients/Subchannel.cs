@@ -271,7 +271,7 @@ internal sealed partial class Subchannel(
         connection.Start();
         if (!isWanted)
         {
-            connection.SendGoAway();
+            connection.Sender.SendGoAway();
             connection.Close(ChannelDisposed);
             return;
         }

@@ -4,8 +4,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The state of a blocking caller from <see cref="CallerReader.Enter"/> to <see cref="CallerReader.Leave"/>: whether it
-/// holds the reader role, whether it counts as blocked, and how long it has waited.
+/// The state of a blocking caller from <see cref="ConnectionReader.EnterCaller"/> to
+/// <see cref="ConnectionReader.LeaveCaller"/>: whether it holds the reader role, whether it counts as blocked, and how
+/// long it has waited.
 /// </summary>
 internal struct CallerLease
 {

@@ -3,7 +3,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -14,11 +13,7 @@ namespace RpcOverShm.Connections;
 internal sealed class Connection : ICountedConnection
 {
     private readonly PeerLink _link;
-    private readonly ReaderRole _role;
-    private readonly FrameSender _sender;
     private readonly FrameReceiver _receiver;
-    private readonly ReaderCoordinator _coordinator;
-    private readonly CallerReader _callers;
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
@@ -39,18 +34,19 @@ internal sealed class Connection : ICountedConnection
         _link = link;
         _onGoAway = onGoAway;
         bool hasCallers = !link.IsAcceptor || accept is null || link.PeerLimits.MaxCalls > 0;
-        _role = new ReaderRole(isOfLoopOnly: !hasCallers);
-        _sender = new FrameSender(link, _role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
-        _receiver = new FrameReceiver(link, _sender, accept, OnGoAway, bounds);
-        _coordinator = new ReaderCoordinator(link, _role, _receiver, _sender, mode);
-        _callers = new CallerReader(_coordinator);
-        _reader = new ConnectionReader(_coordinator, _sender, OnClosed);
-        _sender.OnSpaceWanted = _reader.Request;
+        var role = new ReaderRole(isOfLoopOnly: !hasCallers);
+        Sender = new FrameSender(link, role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
+        _receiver = new FrameReceiver(link, Sender, accept, OnGoAway, bounds);
+        _reader = new ConnectionReader(link, role, _receiver, Sender, mode, OnClosed);
+        Sender.OnSpaceWanted = _reader.Request;
         AsResult = Task.FromResult<Connection?>(this);
     }
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
     public Task<Connection?> AsResult { get; }
+
+    /// <summary>Sends the frames of the connection and of its calls.</summary>
+    public FrameSender Sender { get; }
 
     public PeerIdentity Peer => _link.Identity;
 
@@ -61,23 +57,20 @@ internal sealed class Connection : ICountedConnection
 
     public PeerLimits OwnLimits => _link.OwnLimits;
 
-    /// <summary>The maximum number of bytes, head plus message, in the first or last frame of a call.</summary>
-    public int InlineBytes => _sender.InlineBytes;
-
     /// <summary>Whether calls may start: the connection is open and the peer is neither leaving nor gone.</summary>
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
-    public int OutgoingCount => _sender.Outgoing.Living.Count;
+    public int OutgoingCount => Sender.Outgoing.Living.Count;
 
     /// <summary>The number of outgoing one-way calls whose end was not read.</summary>
-    public int OneWayCount => _sender.Outgoing.OneWay.Count;
+    public int OneWayCount => Sender.Outgoing.OneWay.Count;
 
     /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
-    public int IncomingCount => _sender.Incoming.Living.Count;
+    public int IncomingCount => Sender.Incoming.Living.Count;
 
     public bool IsAccepted => _link.IsAcceptor;
 
@@ -95,7 +88,7 @@ internal sealed class Connection : ICountedConnection
     /// <summary>
     /// The number of times that the event loop was taken over from slow user code of this connection.
     /// </summary>
-    public long TakeOvers => _coordinator.TakeOvers;
+    public long TakeOvers => _reader.TakeOvers;
 
     /// <summary>The number of lost wake-ups: sleeps that timed out although there was data. Must be 0.</summary>
     public long LostWakeups => _link.LostWakeups;
@@ -112,7 +105,7 @@ internal sealed class Connection : ICountedConnection
         }
 
         Interlocked.MemoryBarrier();
-        _coordinator.FindReader();
+        _reader.FindReader();
     }
 
     /// <summary>
@@ -127,10 +120,10 @@ internal sealed class Connection : ICountedConnection
         bool isDeferred = false)
     {
         // StoreLoad: the call is counted before the reader role is checked. Starting it was a full fence in between.
-        StartResult result = _sender.Start(call, flags, head, message, isDeferred);
+        StartResult result = Sender.Start(call, flags, head, message, isDeferred);
         if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            _coordinator.FindReader();
+            _reader.FindReader();
         }
 
         return result;
@@ -139,11 +132,11 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Publishes calls that were started with a deferred publish.</summary>
     public void FlushDeferred()
     {
-        _sender.FlushDeferred();
+        Sender.FlushDeferred();
 
         // StoreLoad: the calls are counted before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _coordinator.FindReader();
+        _reader.FindReader();
     }
 
     /// <summary>
@@ -160,7 +153,7 @@ internal sealed class Connection : ICountedConnection
     {
         if (largeMessage is not null)
         {
-            StartResult started = _sender.Start(call, flags, head, message);
+            StartResult started = Sender.Start(call, flags, head, message);
             if (started == StartResult.Started)
             {
                 FinishCall(call, largeMessage);
@@ -173,18 +166,18 @@ internal sealed class Connection : ICountedConnection
         call.EnterCallbacks();
         try
         {
-            _callers.Enter(ref lease);
-            StartResult result = _sender.Start(call, flags, head, message);
+            _reader.EnterCaller(ref lease);
+            StartResult result = Sender.Start(call, flags, head, message);
             if (result == StartResult.Started)
             {
-                _callers.WaitUntilDone(call, ref lease);
+                _reader.WaitUntilDone(call, ref lease);
             }
 
             return result;
         }
         finally
         {
-            _callers.Leave(ref lease);
+            _reader.LeaveCaller(ref lease);
             call.LeaveCallbacks();
         }
     }
@@ -200,40 +193,37 @@ internal sealed class Connection : ICountedConnection
         try
         {
             // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
-            SendRequest(call, rest);
-            _callers.Enter(ref lease);
-            _callers.WaitUntilDone(call, ref lease);
+            Sender.SendRequest(call, rest);
+            _reader.EnterCaller(ref lease);
+            _reader.WaitUntilDone(call, ref lease);
         }
         finally
         {
-            _callers.Leave(ref lease);
+            _reader.LeaveCaller(ref lease);
             call.LeaveCallbacks();
         }
     }
 
     /// <summary>
     /// Starts a one-way call, as far as its first frame. On <see cref="StartResult.NoRoom"/> it waits for room, in the
-    /// order of such calls: the caller tries again when <see cref="WhenRoomAsync"/> completes.
+    /// order of such calls: the caller tries again when <see cref="FrameSender.WhenRoomAsync"/> completes.
     /// </summary>
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
-        _coordinator.LetEndsLie();
-        StartResult result = _sender.Start(call, flags, head, message);
+        _reader.LetEndsLie();
+        StartResult result = Sender.Start(call, flags, head, message);
         if (result == StartResult.NoRoom)
         {
             // Ends for which nobody was woken may lie in the ring.
-            _callers.ReadEnds();
-            result = _sender.Start(call, flags, head, message);
+            _reader.ReadEnds();
+            result = Sender.Start(call, flags, head, message);
         }
 
         // StoreLoad: the call is counted, or waits, before the reader role is checked. Both were a full fence.
-        _coordinator.FindReader();
+        _reader.FindReader();
         return result;
     }
-
-    /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
-    public Task WhenRoomAsync(ConnectionCall call) => _sender.WhenRoomAsync(call);
 
     /// <summary>Gives the room of a one-way call back, whose end was handled. Any thread may call this.</summary>
     /// <param name="call">The call.</param>
@@ -241,10 +231,10 @@ internal sealed class Connection : ICountedConnection
     public void ReturnRoom(ConnectionCall call, bool isReader)
     {
         // StoreLoad: the room is free before this thread looks for a call that waits. The return is a full fence.
-        _sender.OneWay.Return(call);
-        if (_sender.OneWay.HasTurns)
+        Sender.OneWay.Return(call);
+        if (Sender.OneWay.HasTurns)
         {
-            _sender.WakeOneWay(isHalfFree: isReader);
+            Sender.WakeOneWay(isHalfFree: isReader);
         }
     }
 
@@ -255,7 +245,7 @@ internal sealed class Connection : ICountedConnection
     public ConnectionCall? FindCaller(ParentCall parent) =>
         parent.ConnectionId == Id
         && parent.Call.IsFromAcceptor == _link.IsAcceptor
-        && _sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
+        && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
             ? caller
             : null;
 
@@ -266,63 +256,16 @@ internal sealed class Connection : ICountedConnection
     public bool IsQuietSinceLastLook()
     {
         // Counted first: a call that begins and ends after this is found by the next look.
-        OutgoingCalls outgoing = _sender.Outgoing;
-        long changes = outgoing.Living.Changes + outgoing.OneWay.Changes + _sender.Incoming.Living.Changes;
+        OutgoingCalls outgoing = Sender.Outgoing;
+        long changes = outgoing.Living.Changes + outgoing.OneWay.Changes + Sender.Incoming.Living.Changes;
         bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && OneWayCount == 0
-            && IncomingCount == 0 && !_sender.OneWay.HasTurns;
+            && IncomingCount == 0 && !Sender.OneWay.HasTurns;
         _changesAtLastLook = changes;
         return isQuiet;
     }
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
     public void WakeReaders() => _link.RaiseLocalEvent();
-
-    /// <summary>Sends a frame of a started call; see <see cref="FrameSender.Send"/>.</summary>
-    public void Send(
-        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body) =>
-        _sender.Send(call, kind, flags, head, body);
-
-    /// <summary>Sends a message of a started call; see <see cref="MessageSender.Send"/>.</summary>
-    public void SendMessage(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
-        _sender.Messages.Send(call, flags, message);
-
-    /// <summary>Sends a message for a caller that awaits it; see <see cref="MessageSender.SendAsync"/>.</summary>
-    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
-        _sender.Messages.SendAsync(call, flags, message);
-
-    /// <summary>Sends a call's only request, or the unsent rest of it; see <see cref="MessageSender.Send"/>.</summary>
-    public void SendRequest(ConnectionCall call, PooledBufferWriter request) =>
-        SendMessage(call, FrameFlags.HalfClose | FrameFlags.Single, request);
-
-    /// <summary>Sends a part of a message of a started call; see <see cref="MessageSender.SendPart"/>.</summary>
-    public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength) =>
-        _sender.Messages.SendPart(call, flags, part, wholeLength);
-
-    public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
-
-    /// <summary>Ends the sending in parts, before a call ends; see <see cref="MessageSender.BreakOff"/>.</summary>
-    public bool BreakOff(ConnectionCall call) => _sender.Messages.BreakOff(call);
-
-    /// <summary>Stops sending messages of an incoming call; see <see cref="FrameSender.CutShort"/>.</summary>
-    public void CutShort(ConnectionCall call) => _sender.CutShort(call);
-
-    /// <summary>Abandons an outgoing call; see <see cref="FrameSender.Abandon"/>.</summary>
-    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(call, isCancel);
-
-    /// <summary>Drops the queued frames of a call and sends nothing more for it.</summary>
-    public void DropQueued(ConnectionCall call) => _sender.Drop(call);
-
-    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
-    public void Forget(ConnectionCall call) => _sender.Forget(call);
-
-    /// <summary>Releases a refused call for its transparent retry; see <see cref="FrameSender.TryLetGo"/>.</summary>
-    public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
-
-    /// <summary>Tells the peer that this side accepts no new calls.</summary>
-    public void SendGoAway() => _sender.SendGoAway();
-
-    /// <summary>Lets no outgoing call start here any more: a later one finds the connection closed.</summary>
-    public void Retire() => _sender.Retire();
 
     private void OnGoAway()
     {
@@ -332,19 +275,19 @@ internal sealed class Connection : ICountedConnection
             // The owner leaves the connection before other threads see that it is not open for calls.
             _onGoAway?.Invoke(this);
             _link.IsPeerLeaving = true;
-            _sender.WakeAllOneWay();
+            Sender.WakeAllOneWay();
         }
     }
 
     /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
     public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
-        Task.WhenAll(_sender.Outgoing.Living.WhenEmptyAsync(), _sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
+        Task.WhenAll(Sender.Outgoing.Living.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
 
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
-    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(_sender.Incoming.Living.WhenEmptyAsync(), Closed);
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Living.WhenEmptyAsync(), Closed);
 
     /// <summary>Returns the incoming calls that have not ended.</summary>
-    public ConnectionCall[] IncomingSnapshot() => _sender.Incoming.Snapshot();
+    public ConnectionCall[] IncomingSnapshot() => Sender.Incoming.Snapshot();
 
     /// <summary>Closes the connection. Live calls end with the reason.</summary>
     public void Close(CloseReason reason) => _link.Close(reason);
@@ -353,15 +296,15 @@ internal sealed class Connection : ICountedConnection
     private void OnLinkEvent()
     {
         _reader.Request();
-        _coordinator.SleepingCallers.SignalAll();
+        _reader.SleepingCallers.SignalAll();
     }
 
     private void OnClosed()
     {
         // Closing the sender first makes the snapshots complete: no call can start afterwards.
-        _sender.Close();
+        Sender.Close();
         CloseReason reason = _link.CloseReason!;
-        IEnumerable<ConnectionCall> calls = _sender.Outgoing.Snapshot().Concat(_sender.Incoming.Snapshot());
+        IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
         foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
         {
             call.OnConnectionClosed(reason);

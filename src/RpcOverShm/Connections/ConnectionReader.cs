@@ -1,305 +1,283 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A connection as its event loop sees it. The loop reads while no caller reads for itself, runs user code inline if
-/// the scheduling mode allows, sends what had to wait for space, and ends the reading side when the link closes.
+/// Reads a connection, on its event loop or on the threads of blocking callers. This part has what these threads share:
+/// the reader role, its waiters, and who reads next. The rules, and the failure that each prevents, are in
+/// ARCHITECTURE.md, "Who reads".
+/// Members marked "holder only" are for the thread that holds the role; all others are thread-safe.
 /// </summary>
-internal sealed class ConnectionReader : EventSource
+internal sealed partial class ConnectionReader : EventSource
 {
-    // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
-    private const int MostRecordsPerWake = 16;
+    // The time without activity after which the watchdog stops checking.
+    private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
 
-    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after so many
-    // records, and after each run of user code but the first.
-    private const int MostRecordsPerRun = 256;
-    private const int RecordsPerCheck = 16;
-    private const long MostMicroseconds = 200;
-
-    private static readonly long s_mostTicks = Stopwatch.Frequency * MostMicroseconds / 1_000_000;
-
-    private readonly ReaderCoordinator _coordinator;
     private readonly PeerLink _link;
     private readonly RingReader _ring;
     private readonly ReaderRole _role;
+    private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
+    private readonly SchedulingMode _mode;
+    private readonly bool _hasProcessors; // for the thread pool, beside those of the event loop and of the peer
     private readonly Action _onClosed;
-    private readonly InlineRunner _runner;
+    private readonly Func<WatchdogCheck> _watchdogCheck;
+    private long _deferredNanoseconds;  // typical time of the user code that ran since a publish was deferred
+    private volatile int _blocked;      // callers that wait for the role or for their response
+    private volatile int _isWatched;    // 1 while the watchdog checks this connection
+    private long _takeOvers;            // loops taken over from user code of this connection
+    private InlineBudget? _running;     // of the running inline user code; null for other work; read at a take-over
+    private int _stuck;                 // threads in this connection's user code that has lost the loop
+    private long _seenWord;             // the role's word at the watchdog's last check
+    private long _seenAt;               // when the watchdog first saw that word
 
-    public ConnectionReader(ReaderCoordinator coordinator, FrameSender sender, Action onClosed)
+    public ConnectionReader(
+        PeerLink link,
+        ReaderRole role,
+        FrameReceiver receiver,
+        FrameSender sender,
+        SchedulingMode mode,
+        Action onClosed,
+        int? processors = null)
     {
-        _coordinator = coordinator;
-        _link = coordinator.Link;
-        _ring = coordinator.Ring;
-        _role = coordinator.Role;
+        _link = link;
+        _ring = link.Reader;
+        _role = role;
+        _receiver = receiver;
         _sender = sender;
+        _mode = mode;
         _onClosed = onClosed;
-        _runner = new InlineRunner(coordinator);
-        coordinator.Source = this;
+        _alarm = link.RaiseLocalEvent;
+        _onCallbackFailed = link.LogUserCodeFailed;
+        _hasProcessors = (processors ?? Environment.ProcessorCount) > 2;
+        _watchdogCheck = CheckAsWatchdog;
     }
 
-    public override bool HasWork =>
-        (_ring.HasData && !_coordinator.HasBlockedCallers && _role.IsFree) || _sender.HasSpaceForWaiting;
-
-    public override bool IsForsaken =>
-        _role.IsFree
-        && !_coordinator.HasBlockedCallers
-        && _ring.ArmedFor == Doorbell.None
-        && (_coordinator.IsExpecting || _ring.HasData);
-
-    private bool MustStop => _coordinator.HasBlockedCallers || _link.IsClosed;
+    /// <summary>The blocking callers that sleep while another thread reads.</summary>
+    public SleepingCallers SleepingCallers { get; } = new();
 
     /// <summary>
-    /// Ends a connection that no loop serves. Called by the thread that starts it, after the link closed.
+    /// The number of times that the event loop was taken over from slow user code of this connection.
     /// </summary>
-    public void EndWithoutLoop()
+    public long TakeOvers => Interlocked.Read(ref _takeOvers);
+
+    private bool HasBlockedCallers => _blocked > 0;
+
+    /// <summary>
+    /// Whether frames may come that somebody must see soon. The side that accepted the link, or that serves calls, must
+    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls but one-way
+    /// ones, and none of those waits for room.
+    /// </summary>
+    private bool IsExpecting => _link.IsAcceptor
+        || _receiver.IsServing
+        || _sender.Outgoing.Living.Count > 0
+        || _sender.OneWay.HasTurns;
+
+    /// <summary>
+    /// Lets the ends of one-way calls lie in the ring, unless frames are expected: so they cost no wake-up. They are
+    /// read when somebody reads anyway, or after a moment by the watchdog. Called before such a call starts.
+    /// </summary>
+    public void LetEndsLie()
     {
-        // The link is closed, so a caller that already reads gives the role up soon.
-        while (!_role.TryTake())
+        if (!IsExpecting && _ring.ArmedFor != Doorbell.None && _role.TryTake())
         {
-            Thread.Yield();
-        }
-
-        End();
-    }
-
-    public override bool Run(LoopThread me)
-    {
-        if (_link.IsClosed)
-        {
-            return !_role.TryTake() || EndOnLoop(me);
-        }
-
-        _sender.SendWaiting();
-        long begun = 0;
-        for (int records = 0; records < MostRecordsPerRun;)
-        {
-            // A caller that reads, or is about to, receives all that comes.
-            if (_coordinator.HasBlockedCallers || !_role.TryTake())
-            {
-                _coordinator.SignalCallersIfFree();
-                break;
-            }
-
-            bool isOver = Receive(ref records, ref begun, out ConnectionCall? due, out int messages);
+            _ring.Disarm();
             _role.Release();
-
-            // StoreLoad: the role was released before this check for callers that came meanwhile.
-            _coordinator.SignalCallersIfFree();
-            if (due is not null)
-            {
-                if (!_runner.RunOrQueue(me, due, messages))
-                {
-                    return false;
-                }
-
-                isOver = !_ring.HasData ? !_link.IsPeerGone : IsTimeUp(ref begun);
-            }
-
-            if (isOver)
-            {
-                break;
-            }
-        }
-
-        _coordinator.FlushDeferred();
-        if (_link.IsPeerGone && !_link.IsClosed && _role.IsFree && !_coordinator.HasBlockedCallers)
-        {
-            // Not all was read yet; after that the link closes.
-            Request();
-        }
-
-        return true;
-    }
-
-    public override bool TryPark()
-    {
-        // The end of the link or of the peer is told once, and a run that gives way to a caller cannot act on it. So
-        // the connection stays active. The loop spins until the caller is gone, but not for long: one that reads, or is
-        // woken to read, finds the same end and closes the link, or leaves.
-        if (_link.IsClosed || _link.IsPeerGone)
-        {
-            Request();
-            return false;
-        }
-
-        if (_coordinator.HasBlockedCallers || !_role.TryTake())
-        {
-            // A thread that arms for this loop holds the role for a moment. If the doorbell has rung in that moment, it
-            // does not ring again, so data must keep the connection active until somebody has read it.
-            return !_ring.HasData;
-        }
-
-        bool isArmed = _coordinator.Arm(Doorbell.Socket);
-        _role.Release();
-        _coordinator.SignalCallersIfFree();
-        return isArmed;
-    }
-
-    public override void OnSocket() => Request();
-
-    public override void DrainSocket(bool hasEnded)
-    {
-        _link.DrainSocket(hasEnded);
-
-        // A doorbell for space that came after the run was read just now: the peer does not ring twice. Data needs no
-        // such care: the loop looks for it again before it parks the connection.
-        if (_sender.IsWaitingForSpace)
-        {
-            Request();
+            SignalCallersIfFree();
         }
     }
 
-    public override void OnTakingOver() => _coordinator.OnTakingOver();
+    public void CountBlocked() => Interlocked.Increment(ref _blocked);
 
-    public override void OnTakenOver()
-    {
-        _coordinator.FlushDeferred();
-        Request();
-    }
-
-    protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
-
-    protected override long? FindUnrung()
-    {
-        // Positions are even, so space is told from data by an odd number.
-        if (_sender.HasSpaceForWaiting)
-        {
-            return _link.Writer.HeadHint + 1;
-        }
-
-        if (!_ring.HasData || !_role.TryTake())
-        {
-            return null;
-        }
-
-        bool isUnrung = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
-        long at = _ring.Position;
-        _role.Release();
-        _coordinator.FindReader();
-        return isUnrung ? at : null;
-    }
+    public void UncountBlocked() => Interlocked.Decrement(ref _blocked);
 
     /// <summary>
-    /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
-    /// loop can be taken over. Returns false if it was. When too many threads have lost the loop, it keeps the loop: a
-    /// client could end many connections at once. It does not go to the thread pool, where it would wait behind the
-    /// calls that it ends.
+    /// Ensures that a thread reads, or will be woken when data comes. Must follow every release of the role, and every
+    /// start of a call for which no caller blocks. The caller must have executed a full fence: releasing the role is
+    /// one.
     /// </summary>
-    private bool EndOnLoop(LoopThread me)
+    /// <param name="wasIdle">Whether the connection was idle before, so that it will probably be idle again.</param>
+    public void FindReader(bool wasIdle = false)
     {
-        // First, so that another thread that runs the loop does not look at memory that is being unmapped.
-        EventLoop loop = Loop!;
-        loop.Remove(this);
-        if (loop.IsFullOfStuck)
+        if (HasBlockedCallers)
         {
-            End();
-            return true;
+            SignalCallersIfFree();
         }
-
-        _coordinator.SetRunning(null);
-        me.MayDefer = false;
-        loop.BeginUserCode(me);
-        End();
-        return loop.EndUserCode(me);
-    }
-
-    // The time of a run counts from the first check, after the first user code or some records.
-    private static bool IsTimeUp(ref long begun)
-    {
-        long now = Stopwatch.GetTimestamp();
-        if (begun == 0)
+        else if (IsExpecting)
         {
-            begun = now;
+            AskForLoop();
         }
-
-        return now - begun >= s_mostTicks;
-    }
-
-    private void End()
-    {
-        _role.Retire();
-        _onClosed();
-        _link.Leave();
-    }
-
-    /// <summary>
-    /// Receives records, with the role held, until user code is due, none is left, or there were many. Returns whether
-    /// there is nothing more to receive now.
-    /// </summary>
-    private bool Receive(ref int records, ref long begun, out ConnectionCall? due, out int messages)
-    {
-        _ring.Disarm();
-        bool isPeerGone = _link.SealIfPeerGone();
-        due = null;
-        messages = 0;
-        bool hasReceived = false;
-        while (_coordinator.TryReceive(out ConnectionCall? call))
+        else if (wasIdle)
         {
-            hasReceived = true;
-            records++;
-            if (due is not null && due != call)
-            {
-                // The next record is for another call after all: the peer has changed it since it was checked.
-                due.QueueUserCode();
-                due = null;
-                messages = 0;
-            }
+            ArmForLoop();
+        }
+        else
+        {
+            EnsureWatched();
+        }
+    }
 
-            if (call is { HasUserCode: true })
-            {
-                due = call;
-                if (++messages < MostRecordsPerWake && !MustStop && IsMoreOfStream(call))
-                {
-                    continue;
-                }
-
-                messages = TakeMessages(call);
-                return false;
-            }
-
-            _runner.OnRecordWithoutCode();
-            if (call is { IsDone: true })
-            {
-                call.Waiter?.Signal();
-            }
-
-            if (MustStop
-                || records >= MostRecordsPerRun
-                || (records % RecordsPerCheck == 0 && IsTimeUp(ref begun)))
+    /// <summary>Receives the next record. An invalid record closes the link. Holder only.</summary>
+    /// <returns>False if there was no record, or an invalid one.</returns>
+    public bool TryReceive(out ConnectionCall? call)
+    {
+        try
+        {
+            if (_receiver.TryReceive(out call))
             {
                 return true;
             }
         }
-
-        if (due is not null)
+        catch (Exception exception)
         {
-            messages = TakeMessages(due);
+            CloseKind cause = exception is ProtocolException or RingCorruptedException
+                ? CloseKind.PeerViolation
+                : CloseKind.InternalError;
+            _link.Close(new CloseReason(cause, exception.Message, exception));
+            call = null;
             return false;
         }
 
-        if (!hasReceived)
+        // Not only when the ring is armed, which steady traffic of other calls puts off.
+        if (_sender.OneWay.HasTurns)
         {
-            _coordinator.FlushDeferred();
-            _coordinator.CloseIfPeerGone(isPeerGone);
+            _sender.WakeOneWay(isHalfFree: false);
         }
 
-        return !hasReceived || (!isPeerGone && !_ring.HasData);
+        return false;
     }
 
-    // Messages of one stream that came together cause a single wake-up, if no record of another call lies between them.
-    // Such a record must not be received first: the woken code may block this thread before the other call is served.
-    private bool IsMoreOfStream(ConnectionCall call) => call.HasOnlyReaderToWake && _ring.IsNextOf(call.Id.Value);
-
-    private static int TakeMessages(ConnectionCall call)
+    /// <summary>
+    /// Ensures that the watchdog checks this connection. The caller must have executed a full fence. If the system has
+    /// no thread for the watchdog, the next call tries again.
+    /// </summary>
+    private void EnsureWatched()
     {
-        int messages = Math.Max(call.MessagesDue, 1);
-        call.MessagesDue = 0;
-        return messages;
+        if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0 && !Watchdog.Watch(_watchdogCheck))
+        {
+            _isWatched = 0;
+        }
+    }
+
+    /// <summary>Signals a sleeping caller to take the role, if the role is free.</summary>
+    private void SignalCallersIfFree()
+    {
+        if (HasBlockedCallers && _role.IsFree)
+        {
+            SleepingCallers.SignalOne();
+        }
+    }
+
+    /// <summary>
+    /// Publishes the exact head and arms the ring. Returns false if there is data already. Holder only.
+    /// </summary>
+    private bool Arm(Doorbell doorbell)
+    {
+        Doorbell forSpace = _ring.PublishHead();
+        if (forSpace != Doorbell.None)
+        {
+            _link.WakePeerForSpace(forSpace);
+        }
+
+        // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the waiting writer.
+        CrashPoint.Reach(CrashPoint.HeadPublished);
+        bool isArmed = _ring.Arm(doorbell);
+
+        // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
+        CrashPoint.Reach(CrashPoint.ReaderArmed);
+
+        // Arming was a full fence (StoreLoad): a call that is not seen here finds the room that this reader has given
+        // back.
+        if (_sender.OneWay.HasTurns)
+        {
+            _sender.WakeOneWay(isHalfFree: false);
+        }
+
+        return isArmed;
+    }
+
+    /// <summary>Closes the link if the peer was gone before the last check of the ring. Holder only.</summary>
+    private bool CloseIfPeerGone(bool isPeerGone)
+    {
+        if (isPeerGone)
+        {
+            _link.CloseAfterPeer();
+        }
+
+        return isPeerGone;
+    }
+
+    /// <summary>
+    /// Has the event loop look at the connection, or the peer ring its doorbell, if the role is free. A loop that looks
+    /// at it already finds out by itself; before it parks the connection, it checks again.
+    /// </summary>
+    private void AskForLoop()
+    {
+        if (!_role.IsFree || IsActive || _ring.ArmedFor != Doorbell.None)
+        {
+            return;
+        }
+
+        if (_role.IsOfLoopOnly || Loop is { IsAwake: true })
+        {
+            Request();
+        }
+        else
+        {
+            ArmForLoop();
+        }
+    }
+
+    /// <summary>Arms for the loop that has parked the connection, after a caller has disarmed.</summary>
+    private void ArmForLoop()
+    {
+        if (!_role.TryTake())
+        {
+            return;
+        }
+
+        bool isArmed = !_link.IsClosed && Arm(Doorbell.Socket);
+        _role.Release();
+        if (!isArmed || _link.IsClosed)
+        {
+            Request();
+        }
+
+        // The role was released again, so check for callers that came meanwhile.
+        SignalCallersIfFree();
+    }
+
+    /// <summary>
+    /// Runs on the watchdog's thread: after a while without activity, ensures that the loop reads or is woken.
+    /// </summary>
+    private WatchdogCheck CheckAsWatchdog()
+    {
+        long word = _role.Word;
+        if (word != _seenWord)
+        {
+            _seenWord = word;
+            _seenAt = Stopwatch.GetTimestamp();
+        }
+
+        bool isQuiet = Stopwatch.GetElapsedTime(_seenAt) >= s_quietTime;
+        return isQuiet || _link.IsClosed ? StopWatching() : WatchdogCheck.Later;
+    }
+
+    private WatchdogCheck StopWatching()
+    {
+        // StoreLoad: the flag is cleared before the role is checked. A thread that leaves the ring unread after this
+        // check sees the cleared flag and registers again.
+        Interlocked.Exchange(ref _isWatched, 0);
+        if (!HasBlockedCallers)
+        {
+            AskForLoop();
+        }
+
+        return WatchdogCheck.Done;
     }
 }

@@ -2,7 +2,6 @@ using System.Runtime.CompilerServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -25,7 +24,6 @@ internal sealed class FrameReceiver
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
     private readonly IncomingBounds? _bounds; // null for a client
-    private readonly HeadTimer? _headTimer;
     private byte[] _head = new byte[256];
 
     public FrameReceiver(
@@ -36,7 +34,6 @@ internal sealed class FrameReceiver
         IncomingBounds? bounds = null)
     {
         _bounds = bounds;
-        _headTimer = bounds is null ? null : new HeadTimer(bounds.HeadTimeout);
         _link = link;
         _ring = link.Reader;
         _sender = sender;
@@ -279,7 +276,11 @@ internal sealed class FrameReceiver
     private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
     {
         var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
-        _headTimer?.Add(call, head);
+        if (_bounds is not null)
+        {
+            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate);
+        }
+
         return head;
     }
 
@@ -301,12 +302,8 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>Stops the timer of heads, and drops the last head, after the connection's calls have ended.</summary>
-    public void Close()
-    {
-        _headTimer?.Dispose();
-        _head = []; // The methods of one-way calls may keep the connection for long.
-    }
+    /// <summary>Drops the last head, after the connection's calls have ended.</summary>
+    public void Close() => _head = []; // The methods of one-way calls may keep the connection for long.
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)

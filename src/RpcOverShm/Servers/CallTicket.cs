@@ -1,5 +1,5 @@
 using RpcOverShm.Calls;
-using RpcOverShm.Sending;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Servers;
 

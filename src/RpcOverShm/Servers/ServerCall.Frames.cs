@@ -116,7 +116,7 @@ internal sealed partial class ServerCall
         Stop(Status.DefaultCancelled);
 
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
-        Connection.CutShort(this);
+        Connection.Sender.CutShort(this);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
@@ -128,10 +128,10 @@ internal sealed partial class ServerCall
         if (!IsOneWay || !IsAllSent || !owner.LeaveBehind(this))
         {
             EndUnanswered();
-            Connection.Forget(this);
+            Connection.Sender.Forget(this);
         }
 
-        Connection.DropQueued(this);
+        Connection.Sender.Drop(this);
     }
 
     // The method is not counted yet.

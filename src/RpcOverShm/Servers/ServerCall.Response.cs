@@ -1,9 +1,9 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -73,17 +73,17 @@ internal sealed partial class ServerCall : IMessageChunkSink
         return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
     }
 
-    /// <summary>Sends a message of a response stream. See <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>Sends a message of a response stream. See <see cref="FrameSender.SendMessageAsync"/>.</summary>
     public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
-        return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
+        return Connection.Sender.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
-    /// <summary>Sends a part of a message. See <see cref="MessageSender.SendPart"/>.</summary>
+    /// <summary>Sends a part of a message. See <see cref="FrameSender.SendPart"/>.</summary>
     public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
-        int sent = Connection.SendPart(this, flags, part, wholeLength);
+        int sent = Connection.Sender.SendPart(this, flags, part, wholeLength);
         if (sent > 0)
         {
             Volatile.Write(ref _hasAnswered, 1);
@@ -153,7 +153,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         }
         else if (!IsEnded)
         {
-            bool isBroken = Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
+            bool isBroken = Connection.Sender.BreakOff(this) && status.StatusCode == StatusCode.OK;
             TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
         }
     }
@@ -162,7 +162,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     {
         _isResponseEncoded = encoding is not null;
         PooledBufferWriter head = ResponseFrames.EncodeHeaders(headers, encoding);
-        Connection.Send(this, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
+        Connection.Sender.Send(this, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
     }
 
     // Returns true to the one thread that ends the call.
@@ -200,7 +200,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         if (isStop)
         {
             // The End must not wait behind a message without credit: a client that does not read grants none.
-            Connection.CutShort(this);
+            Connection.Sender.CutShort(this);
         }
 
         if (!isStop)
@@ -211,7 +211,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         FrameFlags flags = FrameFlags.None;
         ReadOnlySpan<byte> message = default;
-        if (response is { HasSentParts: false } && head.Length + response.Bytes.Length <= Connection.InlineBytes)
+        if (response is { HasSentParts: false } && head.Length + response.Bytes.Length <= Connection.Sender.InlineBytes)
         {
             flags = FrameFlags.HasMessage;
             message = response.Bytes.WrittenSpan;
@@ -219,10 +219,10 @@ internal sealed partial class ServerCall : IMessageChunkSink
         else if (response is not null)
         {
             // The frames of a call keep their order: the End is sent after the message.
-            Connection.SendMessage(this, FrameFlags.Single, response.Bytes);
+            Connection.Sender.SendMessage(this, FrameFlags.Single, response.Bytes);
         }
 
-        Connection.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
+        Connection.Sender.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
         AfterEnd(isToldMethod: isStop);
     }
 

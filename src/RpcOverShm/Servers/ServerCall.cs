@@ -5,7 +5,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -85,7 +84,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
     public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
 
-    public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
+    public override void GrantCredit(uint bytes) => Connection.Sender.SendCredit(this, bytes);
 
     /// <summary>Ends the call because a partly sent response can't be completed.</summary>
     public void Fail(Exception exception)

@@ -1,9 +1,9 @@
 using System.Collections.Concurrent;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 

@@ -5,7 +5,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -140,7 +139,7 @@ internal sealed partial class ServerConnection
     public void StopAccepting()
     {
         // GoAway is sent first, so that the client does not retry a refused call on this connection.
-        Connection.SendGoAway();
+        Connection.Sender.SendGoAway();
         _isRefusing = true;
         Interlocked.MemoryBarrier(); // StoreLoad: set before the calls inside are counted.
         RefuseWaiting();
@@ -171,7 +170,7 @@ internal sealed partial class ServerConnection
         if (!call.TryMarkOver())
         {
             _left.Give(call.Sending.OneWayCost);
-            Connection.Forget(call);
+            Connection.Sender.Forget(call);
         }
 
         OneWay.RemoveByAnyThread();

@@ -74,7 +74,7 @@ internal sealed class ServerCore
         foreach (ServerSession session in idle)
         {
             ShmLog.SessionIdle(_settings.Logger, session.PeerName);
-            session.Connection.SendGoAway();
+            session.Connection.Sender.SendGoAway();
         }
     }
 

@@ -15,7 +15,7 @@ internal static class LoopRoles
         context.Link.SleepForData(0, context.Link.LocalEvents);
     }
 
-    /// <summary>A caller that polls for its one record and then does as ReaderCoordinator.ArmForLoop.</summary>
+    /// <summary>A caller that polls for its one record and then does as ConnectionReader.ArmForLoop.</summary>
     public static void Caller(RoleContext context)
     {
         RingReader ring = context.Track(context.Link.Reader);

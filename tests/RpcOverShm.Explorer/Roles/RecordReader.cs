@@ -57,7 +57,7 @@ internal sealed class RecordReader
         }
     }
 
-    /// <summary>ReaderCoordinator.Arm.</summary>
+    /// <summary>ConnectionReader.Arm.</summary>
     public bool Arm(Doorbell forData)
     {
         Doorbell forSpace = _ring.PublishHead();

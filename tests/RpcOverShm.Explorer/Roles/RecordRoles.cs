@@ -5,7 +5,7 @@ namespace RpcOverShm.Explorer.Roles;
 
 /// <summary>
 /// Roles around the shipped rings, link and signal. Their loops are those of connections, step for step, without calls:
-/// the writer's is that of FrameWriter and OutboundPump, the reader's that of CallerReader and ReaderCoordinator.
+/// the writer's is that of FrameWriter and FrameSender, the reader's that of ConnectionReader.
 /// </summary>
 internal static class RecordRoles
 {

@@ -7,7 +7,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Fuzz.Frames;
 
@@ -188,7 +187,7 @@ internal abstract class FrameTarget : FuzzTarget
     {
         var reason = new CloseReason(CloseKind.Local, "The input is at its end.");
         ReasonOf(link) = reason;
-        FrameSender sender = SenderOf(connection);
+        FrameSender sender = connection.Sender;
         sender.Close();
         IEnumerable<ConnectionCall> calls = sender.Outgoing.Snapshot().Concat(sender.Incoming.Snapshot());
         foreach (ConnectionCall call in ReceiverOf(connection).Ending is { } ending ? calls.Append(ending) : calls)
@@ -225,7 +224,4 @@ internal abstract class FrameTarget : FuzzTarget
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_closeReason")]
     private static extern ref CloseReason? ReasonOf(PeerLink link);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sender")]
-    private static extern ref FrameSender SenderOf(Connection connection);
 }

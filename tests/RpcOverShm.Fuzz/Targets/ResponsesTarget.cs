@@ -7,7 +7,6 @@ using RpcOverShm.Fuzz.Frames;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Fuzz.Targets;
 

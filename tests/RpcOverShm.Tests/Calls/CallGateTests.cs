@@ -1,7 +1,7 @@
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
-using RpcOverShm.Tests.Sending;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Servers;
 
 namespace RpcOverShm.Tests.Calls;

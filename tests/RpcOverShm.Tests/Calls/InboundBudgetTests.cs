@@ -1,7 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
-using RpcOverShm.Tests.Sending;
+using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Calls;
 

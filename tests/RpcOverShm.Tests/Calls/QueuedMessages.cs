@@ -2,7 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Sending;
+using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Calls;
 

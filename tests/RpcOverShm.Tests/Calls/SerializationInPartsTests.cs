@@ -1,7 +1,7 @@
 using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Sending;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Tests.Calls;
 

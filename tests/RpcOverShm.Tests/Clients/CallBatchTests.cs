@@ -3,7 +3,6 @@ using RpcOverShm.Clients;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Sending;
 using RpcOverShm.Tests.Signals;
 
 namespace RpcOverShm.Tests.Clients;

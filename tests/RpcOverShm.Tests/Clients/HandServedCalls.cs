@@ -2,8 +2,8 @@ using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Clients;
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Clients;

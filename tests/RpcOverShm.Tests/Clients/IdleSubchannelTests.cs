@@ -1,8 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
-using RpcOverShm.Tests.Sending;
+using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Clients;
 

@@ -1,9 +1,9 @@
 using Grpc.Core;
 using RpcOverShm.Clients;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Connections;
 using static RpcOverShm.Tests.Clients.HandServedCalls;
 

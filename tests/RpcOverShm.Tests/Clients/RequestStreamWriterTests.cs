@@ -5,7 +5,6 @@ using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Clients;
 

@@ -4,8 +4,8 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Clients;
 

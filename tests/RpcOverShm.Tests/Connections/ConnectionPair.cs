@@ -2,9 +2,7 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -70,7 +68,7 @@ internal sealed class ConnectionPair : IDisposable
         if (what.StartsWith("start", StringComparison.Ordinal))
         {
             byte[] message = [.. call.ReceivedMessage];
-            Server.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
+            Server.Sender.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
         }
     }
 }

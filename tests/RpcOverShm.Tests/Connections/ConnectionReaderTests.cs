@@ -1,11 +1,10 @@
 using System.Diagnostics;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Scheduling;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -48,7 +47,7 @@ public class ConnectionReaderTests
         }
         else
         {
-            rig.Coordinator.CountBlocked();
+            rig.Reader.CountBlocked();
         }
 
         rig.Links.Server.Close(new CloseReason(CloseKind.Local, "over"));
@@ -60,10 +59,10 @@ public class ConnectionReaderTests
         }
         else
         {
-            rig.Coordinator.UncountBlocked();
+            rig.Reader.UncountBlocked();
         }
 
-        rig.Coordinator.FindReader();
+        rig.Reader.FindReader();
 
         Assert.That(() => rig.Links.Client.IsClosed, Is.True.After(20_000, 1), "The loop has closed the link.");
     }
@@ -154,9 +153,9 @@ public class ConnectionReaderTests
         }
 
         budget.End(begun, messages: 1, isAnyWaiting: false);
-        Assert.That(rig.Coordinator.IsInline(budget), Is.EqualTo(isInline));
+        Assert.That(rig.Reader.IsInline(budget), Is.EqualTo(isInline));
         rig.Role.Release();
-        rig.Coordinator.FindReader();
+        rig.Reader.FindReader();
     }
 
     // The ring is not armed meanwhile: traffic of other calls may go on for long.
@@ -172,7 +171,7 @@ public class ConnectionReaderTests
 
         rig.Sender.OneWay.Return(running[1]); // less than a half of the room
         bool wasDue = room.IsCompleted;
-        bool hasRecord = rig.Coordinator.TryReceive(out _);
+        bool hasRecord = rig.Reader.TryReceive(out _);
 
         Assert.That((result, wasDue, hasRecord), Is.EqualTo((StartResult.NoRoom, false, false)));
         Assert.That(room.IsCompleted, Is.True);

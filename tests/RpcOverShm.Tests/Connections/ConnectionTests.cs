@@ -1,9 +1,8 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -130,11 +129,11 @@ public class ConnectionTests
                 || what.StartsWith("chunk", StringComparison.Ordinal))
             {
                 int now = call.ReceivedMessage.Count;
-                pair!.Server.SendCredit(call, (uint)(now - received) + 16);
+                pair!.Server.Sender.SendCredit(call, (uint)(now - received) + 16);
                 received = now;
                 if (what.Contains("HalfClose"))
                 {
-                    pair.Server.Send(call, FrameKind.End, FrameFlags.None, default, default);
+                    pair.Server.Sender.Send(call, FrameKind.End, FrameFlags.None, default, default);
                 }
             }
         });
@@ -254,7 +253,7 @@ public class ConnectionTests
     public async Task Close_AfterGoAway_IsNoLossToTheOther()
     {
         using var pair = new ConnectionPair();
-        pair.Server.SendGoAway();
+        pair.Server.Sender.SendGoAway();
 
         pair.Server.Close(new CloseReason(CloseKind.Local, "enough"));
         await pair.Client.Closed.Bounded();

@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -163,7 +162,7 @@ public class FrameReceiverTests
         RecordingCall call = rig.Start();
         rig.OnEvent = null;
 
-        rig.Connection.Send(call, FrameKind.End, FrameFlags.HasMessage, "head"u8, "body"u8);
+        rig.Connection.Sender.Send(call, FrameKind.End, FrameFlags.HasMessage, "head"u8, "body"u8);
         RawFrame end = rig.Peer.Receive();
         rig.Peer.Send(new RawFrame(FrameKind.CallStart, ServingRig.Id(0, 2), Head: [1]));
 
@@ -176,7 +175,7 @@ public class FrameReceiverTests
     {
         using var rig = new ServingRig();
         RecordingCall call = rig.Start();
-        rig.Connection.Send(call, FrameKind.End, FrameFlags.None, "x"u8, default);
+        rig.Connection.Sender.Send(call, FrameKind.End, FrameFlags.None, "x"u8, default);
 
         rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, FrameFlags.None, null, [1], Argument: 1));
         rig.Peer.Send(new RawFrame(FrameKind.MessageChunk, call.Id, FrameFlags.None, null, [1]));

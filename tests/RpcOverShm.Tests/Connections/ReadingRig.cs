@@ -3,9 +3,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -22,10 +20,8 @@ internal sealed class ReadingRig : IDisposable
         Peer = new RawPeer(Links.Server);
         Sender = new FrameSender(Links.Client, Role);
         _receiver = new FrameReceiver(Links.Client, Sender, accept: null, onGoAway: () => { });
-        Coordinator = new ReaderCoordinator(
-            Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive, processors);
-        Callers = new CallerReader(Coordinator);
-        Reader = new ConnectionReader(Coordinator, Sender, OnClosed);
+        Reader = new ConnectionReader(
+            Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive, OnClosed, processors);
         Sender.OnSpaceWanted = Reader.Request;
         Links.Client.Start(Reader, OnLinkEvent);
         Assert.That(Reader.Loop, Is.Not.Null, Links.Client.CloseReason?.Text);
@@ -39,10 +35,6 @@ internal sealed class ReadingRig : IDisposable
 
     public FrameSender Sender { get; }
 
-    public ReaderCoordinator Coordinator { get; }
-
-    public CallerReader Callers { get; }
-
     public ConnectionReader Reader { get; }
 
     public bool IsEnded => _closed.IsSet;
@@ -54,7 +46,7 @@ internal sealed class ReadingRig : IDisposable
     public void Start(RecordingCall call)
     {
         Assert.That(Sender.Start(call, FrameFlags.None, default, default), Is.EqualTo(StartResult.Started));
-        Coordinator.FindReader();
+        Reader.FindReader();
         Assert.That(Peer.Receive().Call, Is.EqualTo(call.Id));
     }
 
@@ -78,7 +70,7 @@ internal sealed class ReadingRig : IDisposable
     private void OnLinkEvent()
     {
         Reader.Request();
-        Coordinator.SleepingCallers.SignalAll();
+        Reader.SleepingCallers.SignalAll();
     }
 
     private void OnClosed()

@@ -4,7 +4,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -76,7 +75,7 @@ public class ViolationTests
         using var rig = new ServingRig();
         RecordingCall living = rig.Start(slot: 0);
         RecordingCall ended = rig.Start(slot: 1);
-        rig.Connection.Send(ended, FrameKind.End, FrameFlags.None, default, default);
+        rig.Connection.Sender.Send(ended, FrameKind.End, FrameFlags.None, default, default);
 
         rig.Peer.Send(s_byClients[name].Frame);
         if (name == "end in parts")

@@ -6,8 +6,8 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -5,8 +5,8 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -3,8 +3,8 @@ using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -2,8 +2,8 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -2,8 +2,8 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Links;
 

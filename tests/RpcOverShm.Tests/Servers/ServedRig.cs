@@ -5,8 +5,8 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Servers;
 

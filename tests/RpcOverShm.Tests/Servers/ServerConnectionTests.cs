@@ -4,9 +4,9 @@ using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Protocol;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Servers;
 

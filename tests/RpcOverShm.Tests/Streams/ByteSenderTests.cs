@@ -2,8 +2,8 @@ using System.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Streams;
 

@@ -3,8 +3,8 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Streams;
 

@@ -1,0 +1,135 @@
+using System.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>The send state of one call: its credit and its queued frames. Guarded by the sender's gate.</summary>
+internal struct CallSendState
+{
+    private OutboundFrame? _last; // the last queued frame; its Next is the first
+    private SendFlags _flags;     // one byte keeps each call small
+
+    /// <summary>The next frame to send, or null if none is queued.</summary>
+    public readonly OutboundFrame? First => _last?.Next;
+
+    /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
+    public long Window { get; set; }
+
+    /// <summary>
+    /// The cost of a one-way call in the window of such calls; see <see cref="OneWayCalls"/>. It takes the place of the
+    /// credit, which such a call does not need: its request is free, and its answer has no message.
+    /// </summary>
+    public long OneWayCost
+    {
+        readonly get => Window;
+        set => Window = value;
+    }
+
+    /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
+    public uint PendingCredit { get; set; }
+
+    public CallSendPhase Phase { get; set; }
+
+    public readonly bool HasQueued => _last is not null;
+
+    /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
+    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendFlags.MessageBegun);
+
+    public void Enqueue(OutboundFrame frame)
+    {
+        frame.Next = First ?? frame;
+        if (_last is not null)
+        {
+            _last.Next = frame;
+        }
+
+        _last = frame;
+    }
+
+    public OutboundFrame Dequeue()
+    {
+        OutboundFrame frame = First!;
+        Debug.Assert(frame is not null, "Only a queued frame is taken.");
+        if (frame == _last)
+        {
+            _last = null;
+        }
+        else
+        {
+            _last!.Next = frame.Next;
+        }
+
+        frame.Next = null;
+        return frame;
+    }
+
+    /// <summary>Drops the queued messages and sends no new ones. Other queued frames stay.</summary>
+    public void CutShort()
+    {
+        Set(SendFlags.CutShort);
+        var others = default(CallSendState);
+        while (HasQueued)
+        {
+            OutboundFrame frame = Dequeue();
+            if (frame.Kind == FrameKind.Message)
+            {
+                frame.Finish();
+            }
+            else
+            {
+                others.Enqueue(frame);
+            }
+        }
+
+        _last = others._last;
+    }
+
+    public readonly bool Is(SendFlags flag) => (_flags & flag) != 0;
+
+    public void Set(SendFlags flag, bool value = true) => _flags = value ? _flags | flag : _flags & ~flag;
+}
+
+/// <summary>The conditions of a call that its sender keeps.</summary>
+[Flags]
+internal enum SendFlags : byte
+{
+    /// <summary>A cancel frame must still be sent to the peer.</summary>
+    CancelPending = 1,
+
+    /// <summary>A half-close, which the user takes for sent, must go before the pending cancel.</summary>
+    HalfClosePending = 2,
+
+    /// <summary>The call is in the sender's queue of calls with a frame to send.</summary>
+    Ready = 4,
+
+    /// <summary>The call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
+    InControl = 8,
+
+    /// <summary>The call sends no more messages, only its end: credit for a message may never come.</summary>
+    CutShort = 16,
+
+    /// <summary>A message is partly in the ring.</summary>
+    MessageBegun = 32,
+
+    /// <summary>
+    /// The holder of the reader role is sending frames that new credit from the peer allows. Waking a writer that waits
+    /// for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
+    /// </summary>
+    WithReader = 64,
+
+    /// <summary>Unfinished messages may send no more parts, because the call is about to end.</summary>
+    WithoutParts = 128,
+}
+
+/// <summary>The progress of sending a call.</summary>
+internal enum CallSendPhase : byte
+{
+    /// <summary>The peer does not know the call.</summary>
+    New,
+
+    /// <summary>The call's first frame is in the ring.</summary>
+    Open,
+
+    /// <summary>Nothing more may be sent: the call has ended or was abandoned.</summary>
+    Finished,
+}

@@ -1,0 +1,340 @@
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Connections;
+
+/// <content>
+/// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
+/// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
+/// own response. A caller that has waited for a while leaves the reading to the event loop, as an awaiting caller does,
+/// and waits as .NET's own blocking calls do: the thread pool learns that one of its threads blocks, and
+/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller.
+/// </content>
+internal sealed partial class ConnectionReader
+{
+    // Records of other calls after which the caller checks its own deadline and the link.
+    private const int MostRecordsPerCheck = 64;
+
+    // Of one-way calls, as many as have room by default.
+    private const int MostEndsAtOnce = 512;
+
+    // Looks at the ring after which a caller whose looks always find something asks the clock how long it has waited.
+    private const int LooksPerClock = 64;
+
+    // A connection whose callers come after pauses of this length is armed by each that leaves: the watchdog, which
+    // spares those that come one right after the other, would cost more.
+    private const int IdleMilliseconds = 2;
+
+    private static readonly int s_processors = Environment.ProcessorCount;
+
+    private readonly SpinBudget _dataSpin = new();
+    private readonly SpinBudget _signalSpin = new();
+    private readonly Action _alarm;
+    private readonly Action<Exception> _onCallbackFailed;
+    private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
+
+    /// <summary>Whether blocked callers could keep all processors busy, so that a wait begins with yields.</summary>
+    private bool IsCrowded => _blocked >= s_processors;
+
+    /// <summary>
+    /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
+    /// not wake the event loop for a response that the caller reads itself. If the role is taken, the caller counts as
+    /// blocked, which makes the event loop give way. <see cref="LeaveCaller"/> must follow, also after an exception.
+    /// </summary>
+    public void EnterCaller(ref CallerLease lease)
+    {
+        if (!TryTakeRole(ref lease))
+        {
+            lease.IsCounted = true;
+            CountBlocked();
+        }
+    }
+
+    /// <summary>
+    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile runs the callbacks that the peer
+    /// makes for this call, and for calls in whose callbacks this one is made.
+    /// </summary>
+    public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
+    {
+        bool hasDeadline = call.Remaining is not null;
+        while (!call.IsDone)
+        {
+            if (call.Waiter!.HasWork)
+            {
+                RunCallback(call, ref lease);
+            }
+            else if (lease.IsPatienceOver)
+            {
+                WaitWithoutReading(call, ref lease);
+                EndIfExpired(call, hasDeadline);
+            }
+            else if (lease.HasRole)
+            {
+                ReadUntilDue(call, ref lease, hasDeadline);
+                GiveUpRole(ref lease);
+            }
+            else if (!TryTakeRole(ref lease))
+            {
+                WaitForSignal(call, ref lease);
+                EndIfExpired(call, hasDeadline);
+            }
+        }
+    }
+
+    // Other threads read while this one runs user code, as if it had left.
+    private void RunCallback(ConnectionCall call, ref CallerLease lease)
+    {
+        call.WatchDeadline();
+        LeaveCaller(ref lease);
+        lease.HasLeft();
+        if (LoopThread.Current is { } loop)
+        {
+            // The answer of a callback must not wait for the end of the code that is blocked.
+            loop.MayDefer = false;
+        }
+
+        call.Waiter!.Queue.RunOne(_onCallbackFailed);
+        EnterCaller(ref lease);
+    }
+
+    /// <summary>
+    /// Reads what lies in the ring, a bounded number of records, if nobody else does: the ends of one-way calls, for
+    /// which nobody was woken. The caller then checks for room, and ensures that there is a reader.
+    /// </summary>
+    public void ReadEnds()
+    {
+        if (!_ring.HasData || _link.IsClosed || !_role.TryTake())
+        {
+            return;
+        }
+
+        _ring.Disarm();
+        for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
+        {
+            if (!TryReceive(out ConnectionCall? call))
+            {
+                break;
+            }
+
+            if (call is not null)
+            {
+                Notify(call);
+            }
+        }
+
+        _role.Release();
+        SignalCallersIfFree();
+        if (_link.IsClosed)
+        {
+            Request();
+        }
+    }
+
+    /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
+    public void LeaveCaller(ref CallerLease lease)
+    {
+        try
+        {
+            if (lease.HasRole)
+            {
+                GiveUpRole(ref lease);
+            }
+        }
+        finally
+        {
+            if (lease.IsCounted)
+            {
+                UncountBlocked();
+            }
+        }
+
+        FindReader(lease.WasIdle);
+    }
+
+    private bool TryTakeRole(ref CallerLease lease)
+    {
+        // After a close the free role belongs to the event loop, which ends the connection with it.
+        if (_link.IsClosed || !_role.TryTake())
+        {
+            return false;
+        }
+
+        lease.HasRole = true;
+        if (_ring.ArmedFor != Doorbell.None)
+        {
+            lease.WasIdle = Environment.TickCount64 - _armedFrom >= IdleMilliseconds;
+            _armedFrom = Environment.TickCount64;
+            _ring.Disarm();
+        }
+
+        // User code may be waiting for the response to a frame whose publish it deferred.
+        _sender.FlushDeferred();
+        return true;
+    }
+
+    private void GiveUpRole(ref CallerLease lease)
+    {
+        lease.HasRole = false;
+        _role.Release();
+        if (_link.IsClosed)
+        {
+            // The event loop may have found the role taken when it was told of the close, so it must be told again.
+            Request();
+        }
+    }
+
+    // The caller ends its own call at the deadline: no timer and no thread of the pool is needed for that.
+    private static void EndIfExpired(ConnectionCall call, bool hasDeadline)
+    {
+        if (hasDeadline && !call.IsDone && call.Remaining <= TimeSpan.Zero)
+        {
+            call.OnDeadline();
+        }
+    }
+
+    // The caller is not counted as blocked meanwhile, so the event loop reads, and the one that reads signals it.
+    private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
+    {
+        LeaveCaller(ref lease);
+        lease.HasLeft();
+        if (!call.IsDue)
+        {
+            LoopThread.LeaveLoopBeforeSleep();
+            call.Waiter!.WaitLong(WaitBounds.Within(call.Remaining));
+        }
+    }
+
+    private void ReadUntilDue(ConnectionCall mine, ref CallerLease lease, bool hasDeadline)
+    {
+        for (int looks = 1; !mine.IsDue && !_link.IsClosed; looks++, EndIfExpired(mine, hasDeadline))
+        {
+            if (looks % LooksPerClock == 0 && lease.PatienceLeft() == TimeSpan.Zero)
+            {
+                return;
+            }
+
+            uint localEvents = _link.LocalEvents;
+            bool isPeerGone = _link.SealIfPeerGone();
+            long since = 0;
+            if (ReceiveSome(mine)
+                || CloseIfPeerGone(isPeerGone)
+                || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsCrowded))
+            {
+                continue;
+            }
+
+            TimeSpan patience = lease.PatienceLeft();
+            if (patience == TimeSpan.Zero)
+            {
+                return;
+            }
+
+            if (Arm(Doorbell.Futex) && !mine.IsDone)
+            {
+                Sleep(mine, localEvents, patience, since);
+            }
+
+            _ring.Disarm();
+        }
+    }
+
+    private void Sleep(ConnectionCall mine, uint localEvents, TimeSpan patience, long since)
+    {
+        LoopThread.LeaveLoopBeforeSleep();
+        AutoResetLatch me = mine.Waiter!;
+        me.Alarm = _alarm;
+
+        // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one then reads the alarm.
+        Interlocked.MemoryBarrier();
+        if (!me.HasWork)
+        {
+            // A time-out is the deadline or the end of the patience. Data that came at that very moment tells nothing
+            // about wake-ups.
+            if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, patience))
+                && _ring.HasData)
+            {
+                _dataSpin.RecordSleep(since);
+            }
+        }
+
+        me.Alarm = null;
+    }
+
+    /// <summary>
+    /// Receives records until none is left, the caller's call is done, a callback is due, or there were many. Returns
+    /// whether there were any.
+    /// </summary>
+    private bool ReceiveSome(ConnectionCall mine)
+    {
+        int records = 0;
+        while (records < MostRecordsPerCheck && !mine.IsDue && TryReceive(out ConnectionCall? call))
+        {
+            records++;
+            if (call is not null && call != mine)
+            {
+                Notify(call);
+            }
+
+            // A peer that sends without a pause must not keep this thread from noticing a close, or the peer's own end.
+            if (_link.IsClosed || _link.IsPeerGone)
+            {
+                break;
+            }
+        }
+
+        return records > 0;
+    }
+
+    private static void Notify(ConnectionCall call)
+    {
+        if (call.HasUserCode)
+        {
+            call.MessagesDue = 0;
+            call.QueueUserCode();
+        }
+        else if (call.IsDone)
+        {
+            call.Waiter?.Signal();
+        }
+    }
+
+    private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
+    {
+        AutoResetLatch waiter = call.Waiter!;
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role), out _, IsCrowded))
+        {
+            waiter.Clear();
+            return;
+        }
+
+        SleepingCallers.Add(waiter);
+        try
+        {
+            // A thread that freed the role before this caller was in the list has not signalled it, so check again.
+            // After a close the free role belongs to the event loop, which signals every caller when their calls have
+            // ended.
+            Interlocked.MemoryBarrier();
+            if (!call.IsDue && (!_role.IsFree || _link.IsClosed))
+            {
+                LoopThread.LeaveLoopBeforeSleep();
+                waiter.Wait(WaitBounds.Within(call.Remaining, lease.PatienceLeft()));
+            }
+        }
+        finally
+        {
+            // After an exception too, or this caller would get signals meant for a sleeping one.
+            SleepingCallers.Remove(waiter);
+        }
+    }
+
+    private readonly struct DataCondition(RingReader ring, ConnectionCall call) : ISpinCondition
+    {
+        public bool IsMet => ring.HasData || call.IsDue;
+    }
+
+    private readonly struct SignalCondition(AutoResetLatch waiter, ConnectionCall call, ReaderRole role)
+        : ISpinCondition
+    {
+        public bool IsMet => call.IsDone || waiter.IsSignalled || role.IsFree;
+    }
+}

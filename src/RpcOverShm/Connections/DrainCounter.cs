@@ -1,0 +1,96 @@
+using RpcOverShm.Diagnostics;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Counts live calls or methods, and completes a task when none is left. At most one thread at a time adds and at most
+/// one removes, so only RemoveByAnyThread needs an interlocked operation. Any thread may read the count or wait.
+/// </summary>
+internal sealed class DrainCounter
+{
+    private readonly Gate _gate = new();
+    private long _added;   // calls added so far
+    private long _removed; // calls removed so far
+    private TaskCompletionSource? _drained;
+
+    /// <summary>The number of live calls. Concurrent changes can make it too high, never too low.</summary>
+    public int Count
+    {
+        get
+        {
+            // Read first: a later read of _removed could make the difference too low.
+            long removed = Volatile.Read(ref _removed);
+            return (int)(Volatile.Read(ref _added) - removed);
+        }
+    }
+
+    /// <summary>The number of calls so far, without those that were taken back.</summary>
+    public long Total => Volatile.Read(ref _added);
+
+    /// <summary>The number of additions and removals so far, which tells whether a call began or ended.</summary>
+    public long Changes => Volatile.Read(ref _added) + Volatile.Read(ref _removed);
+
+    /// <summary>Counts one more. Additions are serialised by the caller.</summary>
+    public void Add() => Volatile.Write(ref _added, _added + 1);
+
+    /// <summary>Counts one less. Removals are serialised by the caller.</summary>
+    public void Remove()
+    {
+        Volatile.Write(ref _removed, _removed + 1);
+        CheckDrained();
+    }
+
+    /// <summary>Counts one less, interlocked: for counters that several threads remove from at once.</summary>
+    public void RemoveByAnyThread()
+    {
+        Interlocked.Increment(ref _removed);
+        CheckDrained();
+    }
+
+    /// <summary>Takes an <see cref="Add"/> back. Serialised with additions by the caller.</summary>
+    public void Withdraw()
+    {
+        Volatile.Write(ref _added, _added - 1);
+        if (Volatile.Read(ref _drained) is not null)
+        {
+            // Without a fence, this thread and a removing one could each miss the other's store. Only a draining side
+            // pays for this system call.
+            Interlocked.MemoryBarrierProcessWide();
+            CheckDrained();
+        }
+    }
+
+    /// <summary>Returns a task that completes when the count is 0. Calls that begin meanwhile count too.</summary>
+    public Task WhenEmptyAsync()
+    {
+        using (_gate.Enter())
+        {
+            // StoreLoad: the task source is stored before the count is read, so a removing thread sees it or this
+            // thread sees the removal. The process-wide barrier fences both sides: draining is rare, and removals stay
+            // cheap.
+            Interlocked.CompareExchange(
+                ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
+            Interlocked.MemoryBarrierProcessWide();
+            return Count == 0 ? Task.CompletedTask : _drained.Task;
+        }
+    }
+
+    private void CheckDrained()
+    {
+        if (Volatile.Read(ref _drained) is null || Count > 0)
+        {
+            return;
+        }
+
+        using (_gate.Enter())
+        {
+            // Counted again: another thread may have completed that task before this one got the lock. The source may
+            // then belong to a later WhenEmptyAsync, whose calls are still live.
+            if (Count == 0)
+            {
+                _drained?.TrySetResult();
+                _drained = null;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+namespace RpcOverShm.Connections;
+
+/// <content>The ends of calls: what of a call is not sent any more, and what the peer is told.</content>
+internal sealed partial class FrameSender
+{
+    /// <summary>Sends nothing more of a call, because it or its connection ended. Drops its queued frames.</summary>
+    public void Drop(ConnectionCall call)
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            call.Sending.Phase = CallSendPhase.Finished;
+            OutboundQueue.Drop(call);
+        }
+    }
+
+    /// <summary>Forgets an incoming call that will send no End, because the connection is closed.</summary>
+    public void Forget(ConnectionCall call)
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        Incoming.Remove(call);
+    }
+
+    /// <summary>
+    /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
+    /// call or does not read never gives any.
+    /// </summary>
+    public void CutShort(ConnectionCall call)
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            call.Sending.CutShort();
+            if (scope.IsClosed || !call.Sending.HasQueued)
+            {
+                return;
+            }
+
+            _queue.EnqueueReady(call);
+        }
+
+        SendReady();
+    }
+
+    /// <summary>
+    /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry. Returns
+    /// false while the holder of the reader role sends frames of the call.
+    /// </summary>
+    public bool TryLetGo(ConnectionCall call)
+    {
+        bool isFree;
+        bool hasMoved;
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            isFree = !call.Sending.Is(SendFlags.WithReader);
+            hasMoved = _queue.Remove(call);
+        }
+
+        if (hasMoved)
+        {
+            // The calls behind it may need less space.
+            SendReady();
+        }
+
+        return isFree;
+    }
+
+    /// <summary>
+    /// Abandons an outgoing call, whether or not its start was sent. Drops its queued frames and, if the peer knows the
+    /// call and <paramref name="isCancel"/> is true, sends a cancel, after a half-close if only that was queued. A
+    /// caller passes false if the peer has ended the call.
+    /// </summary>
+    public void Abandon(ConnectionCall call, bool isCancel)
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            CallSendPhase phase = call.Sending.Phase;
+            bool isHalfClosed = call.Sending.HasOnlyHalfClose;
+            call.Sending.Phase = CallSendPhase.Finished;
+            OutboundQueue.Drop(call);
+            bool isNew = phase == CallSendPhase.New && !scope.IsClosed;
+            if (isNew && !call.Id.IsNone)
+            {
+                Outgoing.Withdraw(call);
+                OneWay.WakeFirst(); // It may wait for a slot.
+            }
+
+            if (call.IsOneWay)
+            {
+                if (isNew && !call.Id.IsNone)
+                {
+                    OneWay.Return(call);
+                }
+
+                OneWay.Leave(call);
+            }
+
+            // A one-way call is over for its starter with its last frame.
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsAllSent))
+            {
+                return;
+            }
+
+            call.Sending.Set(SendFlags.HalfClosePending, isHalfClosed);
+            call.Sending.Set(SendFlags.CancelPending);
+            _queue.EnqueueControl(call);
+        }
+
+        SendReady();
+    }
+
+    /// <summary>
+    /// Stops sending in parts before a call ends: another thread may be sending the parts of a message. Returns true if
+    /// the rest of a begun message was not queued: it is dropped, and the call must not end with OK.
+    /// </summary>
+    public bool BreakOff(ConnectionCall call)
+    {
+        using (_gate.Enter())
+        {
+            call.Sending.Set(SendFlags.WithoutParts);
+            bool isBroken = call.Sending.Is(SendFlags.MessageBegun) && !call.Sending.HasQueued;
+            if (isBroken)
+            {
+                call.Sending.CutShort();
+            }
+
+            return isBroken;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+namespace RpcOverShm.Connections;
+
+/// <content>The one-way calls of both sides: what the gate guards of their room.</content>
+internal sealed partial class FrameSender
+{
+    /// <summary>
+    /// Counts a later record of a one-way call of the peer, unless its End is in the ring. The caller holds the reader
+    /// role.
+    /// </summary>
+    public void CountOneWay(ConnectionCall call, int bytes)
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        if (call.Sending.Phase != CallSendPhase.Finished)
+        {
+            Incoming.Count(call, bytes);
+        }
+    }
+
+    /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
+    public Task WhenRoomAsync(ConnectionCall call)
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        return OneWay.WhenRoomAsync(call);
+    }
+
+    /// <summary>
+    /// Has the first one-way call that waits try again, if there is room for it, or once half of the room is free. The
+    /// caller has found that one waits.
+    /// </summary>
+    public void WakeOneWay(bool isHalfFree)
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        if (isHalfFree)
+        {
+            OneWay.WakeFirstIfHalfFree();
+        }
+        else
+        {
+            OneWay.WakeFirst();
+        }
+    }
+
+    /// <summary>Has the one-way calls that wait try again: the connection takes no more calls.</summary>
+    public void WakeAllOneWay()
+    {
+        // Under the gate, so that a call which begins to wait meanwhile is woken, or sees that the peer leaves.
+        using SendGate.Scope scope = _gate.Enter();
+        OneWay.WakeAll();
+    }
+
+    // Under the gate.
+    private StartResult TryAddOneWay(ConnectionCall call, int headBytes)
+    {
+        long cost = call.Sending.OneWayCost;
+        call.Sending.OneWayCost = cost + headBytes;
+        if (OneWay.TryAdd(call))
+        {
+            return StartResult.Started;
+        }
+
+        call.Sending.OneWayCost = cost;
+        return StartResult.NoRoom;
+    }
+}

@@ -1,0 +1,303 @@
+using System.Diagnostics;
+using RpcOverShm.Buffers;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
+/// for space: frames that do not fit are queued, and the event loop sends them. So the reader never stops
+/// draining the incoming ring to send credit or cancels. The gate is held to copy into the ring and to update calls,
+/// never for serialising, user code or a wake-up of the peer.
+/// </summary>
+internal sealed partial class FrameSender
+{
+    // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
+    private const int InlineLimitBytes = 16 << 10;
+
+    // Eight records, up to 256 KiB: as much as credit allows at a time. A thread that has sent its own message helps
+    // others no longer: it may hold the reader role, and nobody reads while it sends.
+    private const int TurnsForOthers = 2;
+
+    // What the event loop sends before it looks after its other connections: up to 1 MiB.
+    private const int TurnsOfLoop = 8;
+
+    private readonly PeerLink _link;
+    private readonly FrameWriter _writer;
+    private readonly OutboundQueue _queue;
+    private readonly SendGate _gate;
+    private volatile bool _isWaiting; // something waits for the event loop, which is requested
+    private bool _isGoAwaySent;
+
+    /// <summary>
+    /// Begins to send. Queued frames count towards the budget, those of outgoing calls only if
+    /// <paramref name="chargesOwnCalls"/> is true; without a budget, none is counted.
+    /// </summary>
+    public FrameSender(PeerLink link, ReaderRole role, BufferBudget? budget = null, bool chargesOwnCalls = true)
+    {
+        _link = link;
+        Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
+        Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor, link.OwnLimits.CallWindow);
+        OneWay = new OneWayCalls(Outgoing, link.PeerLimits);
+        _writer = new FrameWriter(link, Incoming);
+        _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
+        _gate = new SendGate(link, role, _writer);
+    }
+
+    /// <summary>The calls that this side has started.</summary>
+    public OutgoingCalls Outgoing { get; }
+
+    /// <summary>The calls that the peer has started.</summary>
+    public IncomingCalls Incoming { get; }
+
+    /// <summary>
+    /// The maximum total bytes of head and message in the first or last frame of a call. It can only grow.
+    /// </summary>
+    public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
+
+    /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
+    public Action? OnSpaceWanted { get; set; }
+
+    /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
+    public OneWayCalls OneWay { get; }
+
+    /// <summary>Whether something waits for space.</summary>
+    public bool IsWaitingForSpace => _isWaiting;
+
+    /// <summary>
+    /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
+    /// </summary>
+    public bool HasSpaceForWaiting => _isWaiting && _writer.HasSpaceHint;
+
+    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
+    public bool HasDeferred => _gate.HasDeferred;
+
+    /// <summary>
+    /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
+    /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
+    /// <see cref="FlushDeferred"/>; otherwise a start is a full fence after the call was counted. A one-way call may
+    /// have to wait for room; its cost is set, but for the head.
+    /// </summary>
+    public StartResult Start(
+        ConnectionCall call,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> message,
+        bool isDeferred = false)
+    {
+        bool isSent;
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            // Nobody would start a one-way call again that a leaving peer has refused.
+            if (scope.IsRetired || (call.IsOneWay && _link.IsPeerLeaving))
+            {
+                OneWay.Leave(call);
+                return StartResult.Closed;
+            }
+
+            if (OutboundQueue.IsOver(call))
+            {
+                return StartResult.GivenUp;
+            }
+
+            if (call.IsOneWay)
+            {
+                StartResult result = TryAddOneWay(call, head.Length);
+                if (result != StartResult.Started)
+                {
+                    return result;
+                }
+            }
+            else if (Outgoing.TryAdd(call))
+            {
+                call.Sending.Window = _link.PeerLimits.CallWindow;
+            }
+            else
+            {
+                return StartResult.TooManyCalls;
+            }
+
+            isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
+            if (isDeferred)
+            {
+                scope.Defer();
+            }
+            else
+            {
+                scope.PublishOrDefer();
+            }
+        }
+
+        if (!isSent)
+        {
+            // A frame that was sent was published, which is a fence.
+            Interlocked.MemoryBarrier();
+            SendReady();
+        }
+
+        return StartResult.Started;
+    }
+
+    /// <summary>
+    /// Sends a frame, or queues it behind the call's other frames. Drops it if the call is finished. A head that does
+    /// not fit into one record must come without a body.
+    /// </summary>
+    public void Send(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        bool isSent;
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            if (scope.IsClosed || OutboundQueue.IsOver(call))
+            {
+                return;
+            }
+
+            isSent = _queue.TryWriteOrQueue(call, kind, flags, head, body);
+            scope.PublishOrDefer();
+        }
+
+        if (!isSent)
+        {
+            SendReady();
+        }
+    }
+
+    /// <summary>Tells the peer that this connection takes no new calls. Repeated calls have no effect.</summary>
+    public void SendGoAway()
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            if (scope.IsClosed || _isGoAwaySent)
+            {
+                return;
+            }
+
+            _isGoAwaySent = true;
+            _queue.EnqueueGoAway();
+        }
+
+        SendReady();
+    }
+
+    /// <summary>
+    /// Sends what waits, on the event loop. If the ring is full, parks this side for space: the peer then rings. If
+    /// more can go at once, requests another call.
+    /// </summary>
+    public void SendWaiting()
+    {
+        if (!_isWaiting)
+        {
+            return;
+        }
+
+        _isWaiting = false;
+        Unpark();
+        for (int turns = 0; turns < TurnsOfLoop; turns++)
+        {
+            TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
+            if (isParked)
+            {
+                _isWaiting = true;
+                return;
+            }
+
+            if (outcome == TurnResult.Idle)
+            {
+                return;
+            }
+        }
+
+        LeaveToLoop();
+    }
+
+    /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
+    public void Retire()
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            scope.Retire();
+            OneWay.WakeAll();
+        }
+    }
+
+    /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
+    public void Close()
+    {
+        using (SendGate.Scope scope = _gate.Enter())
+        {
+            Debug.Assert(!scope.IsClosed, "The writing side leaves the link once.");
+            scope.Close();
+            _queue.Clear();
+            OneWay.WakeAll();
+        }
+
+        _link.Leave();
+    }
+
+    public void FlushDeferred() => _gate.FlushDeferred();
+
+    /// <summary>
+    /// Sends queued frames that can go, a few records per holding of the gate: on the thread whose change made sending
+    /// possible, such as new frames or credit. Leaves the rest to the event loop if the ring is full, or after two
+    /// turns if the given call, if any, has nothing more to send at once.
+    /// </summary>
+    private void SendReady(ConnectionCall? own = null)
+    {
+        TurnResult outcome;
+        int turns = 0;
+        do
+        {
+            outcome = TakeTurn(isParking: false, out _);
+            turns++;
+        }
+        while (outcome == TurnResult.More && (turns < TurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
+
+        if (outcome != TurnResult.Idle)
+        {
+            LeaveToLoop();
+        }
+    }
+
+    private void LeaveToLoop()
+    {
+        _isWaiting = true;
+        OnSpaceWanted?.Invoke();
+    }
+
+    private void Unpark()
+    {
+        using SendGate.Scope scope = _gate.Enter();
+        if (!scope.IsClosed)
+        {
+            _writer.UnparkForSpace();
+        }
+    }
+
+    /// <summary>
+    /// Writes a few records. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
+    /// <paramref name="isParked"/> is false if the peer has read meanwhile.
+    /// </summary>
+    private TurnResult TakeTurn(bool isParking, out bool isParked)
+    {
+        isParked = false;
+        using SendGate.Scope scope = _gate.Enter();
+        if (scope.IsClosed)
+        {
+            return TurnResult.Idle;
+        }
+
+        TurnResult result = _queue.WriteTurn();
+        if (isParking && result == TurnResult.NoSpace)
+        {
+            // Inside the gate: otherwise another thread could refresh the head and write a small record, and this side
+            // would park at a head that leaves space.
+            isParked = _writer.TryParkForSpace();
+        }
+
+        scope.Publish();
+        return _writer.Corruption is null ? result : TurnResult.Idle;
+    }
+}

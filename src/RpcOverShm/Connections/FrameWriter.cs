@@ -1,0 +1,394 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Writes frames as records: one if the frame fits, several for a larger message or head. Updates each call's credit
+/// and phase. Used under the sender's gate only. Never waits and never wakes the peer.
+/// </summary>
+internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
+{
+    /// <summary>The maximum bytes of a message per record. A chunk and its copy both stay in the L2 cache.</summary>
+    public const int ChunkBytes = 32 << 10;
+
+    /// <summary>The credit that each message record costs besides its bytes, so empty messages are not free.</summary>
+    public const int CreditPerRecord = RecordHeader.SizeBytes;
+
+    // A smaller part of a message is not worth a record, because more credit is on its way.
+    private const int SmallestPieceBytes = 1 << 10;
+
+    // Unpublished bytes from which records are published early: the peer reads them while the rest is being copied.
+    private const int PublishBytes = 4 << 10;
+
+    private readonly RingWriter _ring = link.Writer;
+    private Doorbell _doorbell; // for records that are published already
+    private List<ConnectionCall>? _toQueue;
+
+    /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
+    public RingCorruptedException? Corruption { get; private set; }
+
+    /// <summary>Takes the calls whose user code is queued outside of the gate: that may be a system call.</summary>
+    public List<ConnectionCall>? TakeCallsToQueue()
+    {
+        (List<ConnectionCall>? calls, _toQueue) = (_toQueue, null);
+        return calls;
+    }
+
+    /// <summary>The maximum payload of one record, in bytes.</summary>
+    public int MaxPayloadBytes => _ring.MaxPayloadBytes;
+
+    private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
+
+    /// <summary>
+    /// Writes a frame other than a message as one record. Returns false, without effect, if it does not fit.
+    /// </summary>
+    public bool TryWriteWhole(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        if (head.Length + body.Length > _ring.MaxPayloadBytes
+            || head.Length > MaxHeadBytes
+            || !TryWrite(call.Id, kind, flags, head, body, 0, isControl: kind == FrameKind.HalfClose))
+        {
+            return false;
+        }
+
+        SetPhase(call, kind, isLast: true);
+        if (kind == FrameKind.CallStart)
+        {
+            call.IsAllSent = (flags & FrameFlags.HalfClose) != 0;
+        }
+
+        PublishIfMuch();
+        return true;
+    }
+
+    /// <summary>
+    /// Writes a message, or the rest of a partly sent one, as one record. Returns false, without effect, if it needs
+    /// more than one record or does not fit now.
+    /// </summary>
+    public bool TryWriteMessage(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> message) =>
+        RoomInMessageRecord(call, flags, message.Length) == message.Length
+        && TryWriteMessageRecord(call, flags, message, message.Length, isLast: true);
+
+    /// <summary>Writes the next record of an incomplete message. Returns the number of bytes written, or 0.</summary>
+    public int WritePart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        int length = RoomInMessageRecord(call, flags, part.Length);
+        return length > 0 && TryWriteMessageRecord(call, flags, part[..length], wholeLength, isLast: false)
+            ? length
+            : 0;
+    }
+
+    /// <summary>Writes the next record of the call's first queued frame. Dequeues the frame after its last.</summary>
+    public WriteResult WriteNext(ConnectionCall call)
+    {
+        OutboundFrame frame = call.Sending.First!;
+        WriteResult outcome = frame.Kind == FrameKind.Message
+            ? WriteMessagePart(call, frame)
+            : WriteHeadPart(call, frame);
+        if (outcome == WriteResult.Written && frame.IsSent)
+        {
+            call.Sending.Dequeue();
+            Finish(call, frame);
+            if (call.IsOneWay && (frame.Flags & FrameFlags.HalfClose) != 0)
+            {
+                call.IsAllSent = true;
+                call.OnSentLater();
+            }
+        }
+
+        return outcome;
+    }
+
+    /// <summary>
+    /// Writes the control frames that a call owes the peer: a cancel, after a pending half-close, or credit. Returns
+    /// false if the ring is full.
+    /// </summary>
+    public bool TryWriteControl(ConnectionCall call)
+    {
+        ref CallSendState sending = ref call.Sending;
+        if (call.IsEndedByPeer)
+        {
+            sending.Set(SendFlags.HalfClosePending | SendFlags.CancelPending, false);
+            sending.PendingCredit = 0;
+            return true;
+        }
+
+        if (sending.Is(SendFlags.HalfClosePending) && !TryWriteControl(call.Id, FrameKind.HalfClose))
+        {
+            return false;
+        }
+
+        sending.Set(SendFlags.HalfClosePending, false);
+        if (sending.Is(SendFlags.CancelPending))
+        {
+            if (!TryWriteControl(call.Id, FrameKind.Cancel))
+            {
+                return false;
+            }
+
+            sending.Set(SendFlags.CancelPending, false);
+            sending.PendingCredit = 0;
+        }
+
+        if (sending.PendingCredit > 0 && sending.Phase == CallSendPhase.Open)
+        {
+            if (!TryWriteControl(call.Id, FrameKind.Credit, sending.PendingCredit))
+            {
+                return false;
+            }
+
+            sending.PendingCredit = 0;
+        }
+
+        return true;
+    }
+
+    public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
+
+    /// <summary>Publishes all written records. Returns how the peer must be woken after leaving the gate.</summary>
+    public Doorbell Publish()
+    {
+        if (_ring.HasUnpublished)
+        {
+            // CRASH record-written: the ring contains records that the tail does not cover. The peer never sees them.
+            CrashPoint.Reach(CrashPoint.RecordWritten);
+            _doorbell |= _ring.Publish();
+
+            // CRASH tail-published: the peer may sleep without a wake-up. The end of the socket wakes it, and it reads
+            // the records.
+            CrashPoint.Reach(CrashPoint.TailPublished);
+        }
+
+        return TakeWakeUp();
+    }
+
+    /// <summary>
+    /// Returns how the peer must be woken for records already published, and resets that. The caller wakes it after
+    /// leaving the gate.
+    /// </summary>
+    public Doorbell TakeWakeUp()
+    {
+        Doorbell doorbell = _doorbell;
+        _doorbell = Doorbell.None;
+        return doorbell;
+    }
+
+    /// <summary>
+    /// Parks this side until the peer rings the event loop for space. Returns false if there may be space now; see
+    /// <see cref="RingWriter.ParkForSpace"/>.
+    /// </summary>
+    public bool TryParkForSpace()
+    {
+        bool isParked = false;
+        try
+        {
+            isParked = _ring.ParkForSpace(Doorbell.Socket) is not null;
+        }
+        catch (RingCorruptedException exception)
+        {
+            Corruption = exception;
+        }
+
+        if (isParked)
+        {
+            ProcessCounts.RingStalls.Add();
+        }
+        else
+        {
+            _ring.UnparkForSpace();
+        }
+
+        return isParked;
+    }
+
+    public void UnparkForSpace() => _ring.UnparkForSpace();
+
+    /// <summary>Whether the peer has released much space since this side parked; see the ring's.</summary>
+    public bool HasSpaceHint => _ring.HasSpaceHint;
+
+    private void Finish(ConnectionCall call, OutboundFrame frame)
+    {
+        bool isWithReader = call.Sending.Is(SendFlags.WithReader);
+        if (!isWithReader && !call.RunsOnBlockedThread)
+        {
+            frame.Finish();
+        }
+        else if (frame.FinishQuietly())
+        {
+            call.OnWritten(frame);
+            if (!isWithReader)
+            {
+                (_toQueue ??= []).Add(call); // The thread pool may have no thread but blocked ones.
+            }
+        }
+    }
+
+    private WriteResult WriteMessagePart(ConnectionCall call, OutboundFrame frame)
+    {
+        ReadOnlySpan<byte> rest = frame.Rest;
+        int length = RoomInMessageRecord(call, frame.Flags, rest.Length);
+        if (length < 0)
+        {
+            return WriteResult.NoCredit;
+        }
+
+        bool isLast = length == rest.Length;
+        if (!TryWriteMessageRecord(call, frame.Flags, rest[..length], frame.Length, isLast))
+        {
+            return WriteResult.NoSpace;
+        }
+
+        frame.Advance(length);
+        return WriteResult.Written;
+    }
+
+    /// <summary>Returns a message's bytes for one record; -1 if credit must come first. Single costs none.</summary>
+    private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
+    {
+        int most = Math.Min(length, ChunkBytes);
+        if (most > _ring.MaxPayloadBytes)
+        {
+            _ring.WantGrowth();
+            most = _ring.MaxPayloadBytes;
+        }
+
+        if ((flags & FrameFlags.Single) != 0)
+        {
+            return most;
+        }
+
+        long credit = call.Sending.Window - CreditPerRecord;
+        return credit >= most || credit >= SmallestPieceBytes ? (int)Math.Min(most, credit) : -1;
+    }
+
+    /// <summary>
+    /// Writes one record of a message. Of the message's flags, the first record carries Single and the last carries
+    /// HalfClose. Only the first record carries the length of the whole message.
+    /// </summary>
+    private bool TryWriteMessageRecord(
+        ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
+    {
+        bool isBegun = call.Sending.Is(SendFlags.MessageBegun);
+        FrameKind kind = isBegun ? FrameKind.MessageChunk : FrameKind.Message;
+        FrameFlags here = (isBegun ? 0 : flags & FrameFlags.Single) | (isLast ? flags & FrameFlags.HalfClose : 0);
+        if (!TryWrite(call.Id, kind, here, default, part, isBegun ? 0 : (uint)wholeLength, isControl: false))
+        {
+            return false;
+        }
+
+        if ((flags & FrameFlags.Single) == 0)
+        {
+            call.Sending.Window -= part.Length + CreditPerRecord;
+        }
+
+        call.Sending.Set(SendFlags.MessageBegun, !isLast);
+        call.IsAllSent |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
+        PublishIfMuch();
+        return true;
+    }
+
+    private WriteResult WriteHeadPart(ConnectionCall call, OutboundFrame frame)
+    {
+        ReadOnlySpan<byte> rest = frame.Rest;
+        bool isWhole = rest.Length <= _ring.MaxPayloadBytes && frame.HeadLength <= MaxHeadBytes;
+        int length = isWhole ? rest.Length : Math.Min(rest.Length, MaxHeadBytes);
+        int headLength = frame.IsStarted || !isWhole ? length : frame.HeadLength;
+        bool isLast = length == rest.Length;
+        FrameKind kind = frame.IsStarted ? FrameKind.HeadChunk : frame.Kind;
+        FrameFlags flags = (frame.IsStarted ? 0 : frame.Flags) | (isLast ? 0 : FrameFlags.HeadContinues);
+        ReadOnlySpan<byte> bytes = rest[..length];
+        if (!TryWrite(
+            call.Id,
+            kind,
+            flags,
+            bytes[..headLength],
+            bytes[headLength..],
+            0,
+            frame.Kind == FrameKind.HalfClose))
+        {
+            return WriteResult.NoSpace;
+        }
+
+        frame.Advance(length);
+        SetPhase(call, frame.Kind, isLast);
+        PublishIfMuch();
+        return WriteResult.Written;
+    }
+
+    // Called after the phase is set: once the peer sees the end of a call, it may start the next one in its slot.
+    private void PublishIfMuch()
+    {
+        if (_ring.UnpublishedBytes >= PublishBytes)
+        {
+            _doorbell |= _ring.Publish();
+        }
+    }
+
+    private void SetPhase(ConnectionCall call, FrameKind kind, bool isLast)
+    {
+        if (kind == FrameKind.CallStart)
+        {
+            call.Sending.Phase = CallSendPhase.Open;
+        }
+        else if (kind == FrameKind.End && isLast)
+        {
+            call.Sending.Phase = CallSendPhase.Finished;
+            incoming.Remove(call);
+        }
+    }
+
+    private bool TryWrite(
+        CallId id,
+        FrameKind kind,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> body,
+        uint argument,
+        bool isControl)
+    {
+        int length = head.Length + body.Length;
+        if (!TryClaim(length, isControl, out RingClaim claim))
+        {
+            return false;
+        }
+
+        head.CopyTo(claim.Payload);
+        body.CopyTo(claim.Payload[head.Length..]);
+        var header = new RecordHeader((uint)length, (byte)kind, (byte)flags, (ushort)head.Length, id.Value, argument);
+        _ring.Commit(claim, header);
+        return true;
+    }
+
+    private bool TryWriteControl(CallId id, FrameKind kind, uint argument = 0) =>
+        TryWrite(id, kind, 0, default, default, argument, isControl: true);
+
+    private bool TryClaim(int length, bool isControl, out RingClaim claim)
+    {
+        try
+        {
+            return _ring.TryClaim(length, isControl, out claim);
+        }
+        catch (RingCorruptedException exception)
+        {
+            Corruption = exception;
+            claim = default;
+            return false;
+        }
+    }
+}
+
+/// <summary>The result of writing a record.</summary>
+internal enum WriteResult
+{
+    Written,
+
+    /// <summary>The ring is full.</summary>
+    NoSpace,
+
+    /// <summary>The call needs credit from the peer first.</summary>
+    NoCredit,
+}

@@ -1,0 +1,130 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds calls. They
+/// are removed under the sender's gate, when their End goes into the ring and before the peer can see it. So the slot
+/// is empty when the peer's next call reuses it.
+/// </summary>
+/// <param name="maxCalls">The calls that this side takes at a time.</param>
+/// <param name="isFromAcceptor">Whether the peer has accepted the connection.</param>
+/// <param name="window">What one-way calls may cost before one that starts.</param>
+internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint window)
+{
+    private const int BlockSize = 256;
+
+    // Beside the last generation of a slot: no frame of that call may come any more.
+    private const uint IsShut = 1u << 31;
+
+    // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
+    private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
+    private long _oneWayBytes; // the cost of the one-way calls that have not ended
+
+    /// <summary>Counts the calls that have not ended.</summary>
+    public DrainCounter Living { get; } = new();
+
+    /// <summary>Adds a call under the id that the peer has assigned.</summary>
+    /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
+    public void Add(CallId id, ConnectionCall call)
+    {
+        if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
+        {
+            throw new ProtocolException($"Call {id} is out of range; at most {maxCalls} calls are taken at a time.");
+        }
+
+        Block block = _blocks[id.Slot / BlockSize] ??= new Block();
+        int index = id.Slot % BlockSize;
+        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~IsShut)
+            || Volatile.Read(ref block.Calls[index]) is not null)
+        {
+            throw new ProtocolException($"Call {id} was started twice or out of turn.");
+        }
+
+        block.Generations[index] = id.Generation;
+        call.Id = id;
+        Living.Add();
+        Volatile.Write(ref block.Calls[index], call);
+    }
+
+    /// <summary>
+    /// Adds a one-way call, whose cost counts until its End goes into the ring. The peer has counted the same records,
+    /// in the same order, and hears of an End later.
+    /// </summary>
+    /// <exception cref="ProtocolException">The peer may not use this id now, or has no room for the call.</exception>
+    public void AddOneWay(CallId id, ConnectionCall call, int payloadBytes)
+    {
+        long before = Volatile.Read(ref _oneWayBytes);
+        if (before >= window)
+        {
+            throw new ProtocolException(
+                $"A one-way call without room: those before it cost {before} bytes, of {window} at most.");
+        }
+
+        Count(call, OneWayCalls.BytesPerCall + payloadBytes);
+        Add(id, call);
+    }
+
+    /// <summary>
+    /// Counts a record of a one-way call. The caller holds the sender's gate, and the call has not ended; or no other
+    /// thread knows the call.
+    /// </summary>
+    public void Count(ConnectionCall call, int bytes)
+    {
+        call.Sending.OneWayCost += bytes;
+        Interlocked.Add(ref _oneWayBytes, bytes);
+    }
+
+    /// <summary>
+    /// Lets no more frames of a call come, whose id is the last one that was used of its slot: the peer has sent the
+    /// last one of a one-way call.
+    /// </summary>
+    public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
+
+    /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>
+    /// <exception cref="ProtocolException">No call with this id was ever started, or the peer has ended it.</exception>
+    public ConnectionCall? Find(CallId id)
+    {
+        Block? block = id.IsFromAcceptor == isFromAcceptor && id.Slot < maxCalls ? _blocks[id.Slot / BlockSize] : null;
+        uint last = block is null ? 0 : block.Generations[id.Slot % BlockSize];
+        if (id.Generation == 0 || last != id.Generation)
+        {
+            throw new ProtocolException(last == (id.Generation | IsShut)
+                ? $"A frame for call {id} behind its last one."
+                : $"A frame for call {id}, which was never started.");
+        }
+
+        return Volatile.Read(ref block!.Calls[id.Slot % BlockSize]);
+    }
+
+    /// <summary>Removes the call; returns false if it was removed before. The caller holds the sender's gate.</summary>
+    public bool Remove(ConnectionCall call)
+    {
+        int index = call.Id.Slot % BlockSize;
+        if (_blocks[call.Id.Slot / BlockSize] is not { } block || block.Calls[index] != call)
+        {
+            return false;
+        }
+
+        Volatile.Write(ref block.Calls[index], null);
+        Living.Remove();
+        if (call.IsOneWay)
+        {
+            Interlocked.Add(ref _oneWayBytes, -call.Sending.OneWayCost);
+        }
+
+        return true;
+    }
+
+    /// <summary>Returns all calls that have not ended.</summary>
+    public ConnectionCall[] Snapshot() =>
+        [.. _blocks.OfType<Block>().SelectMany(block => block.Calls).OfType<ConnectionCall>()];
+
+    private sealed class Block
+    {
+        public readonly ConnectionCall?[] Calls = new ConnectionCall?[BlockSize];
+
+        // The last generation of each slot. Accessed by the holder of the reader role only.
+        public readonly uint[] Generations = new uint[BlockSize];
+    }
+}

@@ -1,0 +1,146 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The outgoing one-way calls of one connection: what those without an End cost the peer, and the callers that wait for
+/// room, in the order in which they came. Guarded by the sender's gate, but for what says otherwise.
+/// </summary>
+internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
+{
+    /// <summary>The cost of a call besides the payload of its records: what the peer keeps for it.</summary>
+    public const int BytesPerCall = 1 << 10;
+
+    private readonly LinkedList<Turn> _turns = new();
+    private readonly Dictionary<ConnectionCall, LinkedListNode<Turn>> _byCall = [];
+    private volatile bool _hasTurns;
+    private long _started;  // the cost of all calls so far
+    private long _returned; // of that, the cost of those that have ended; changed by any thread
+
+    /// <summary>Whether callers wait. Any thread may ask.</summary>
+    public bool HasTurns => _hasTurns;
+
+    /// <summary>The cost of the calls without an End.</summary>
+    public long Bytes => _started - Volatile.Read(ref _returned);
+
+    private bool HasRoom => Bytes < peer.CallWindow && HasSlot(calls.OneWay.Count);
+
+    /// <summary>
+    /// Adds a call, and counts its cost, if there is room for it and no other one waits before it. If not, the call
+    /// waits: see <see cref="WhenRoomAsync"/>.
+    /// </summary>
+    public bool TryAdd(ConnectionCall call)
+    {
+        if (TryAddNow(call))
+        {
+            return true;
+        }
+
+        if (!_byCall.TryGetValue(call, out LinkedListNode<Turn>? turn))
+        {
+            turn = new LinkedListNode<Turn>(new Turn(call));
+            _byCall.Add(call, turn);
+            _turns.AddLast(turn);
+            _hasTurns = true;
+        }
+        else if (turn.Value.Due.Task.IsCompleted)
+        {
+            turn.Value.WaitAgain();
+        }
+
+        // StoreLoad: the caller waits before it looks for room once more. A reader gives room back and then looks for
+        // those that wait, at the latest when it has armed the ring.
+        Interlocked.MemoryBarrier();
+        return TryAddNow(call);
+    }
+
+    /// <summary>Completes when a call that waits is to try again, or waits no longer.</summary>
+    public Task WhenRoomAsync(ConnectionCall call) =>
+        _byCall.TryGetValue(call, out LinkedListNode<Turn>? turn) ? turn.Value.Due.Task : Task.CompletedTask;
+
+    /// <summary>Gives the room of a call back, which has ended or was not sent. Any thread may call this.</summary>
+    public void Return(ConnectionCall call) => Interlocked.Add(ref _returned, call.Sending.OneWayCost);
+
+    /// <summary>Ends the wait of a call, which has started, has ended or goes elsewhere.</summary>
+    public void Leave(ConnectionCall call)
+    {
+        if (_byCall.Remove(call, out LinkedListNode<Turn>? turn))
+        {
+            _turns.Remove(turn);
+            _hasTurns = _turns.Count > 0;
+            turn.Value.Due.TrySetResult();
+        }
+
+        WakeFirst();
+    }
+
+    /// <summary>Has the first waiting call try again, if there is room for it.</summary>
+    public void WakeFirst()
+    {
+        if (_turns.First is { } first && HasRoom)
+        {
+            first.Value.Due.TrySetResult();
+        }
+    }
+
+    /// <summary>
+    /// As <see cref="WakeFirst"/>, once half of the room is free: a caller is not woken for each call that ends.
+    /// </summary>
+    public void WakeFirstIfHalfFree()
+    {
+        if (Bytes <= peer.CallWindow / 2)
+        {
+            WakeFirst();
+        }
+    }
+
+    /// <summary>Has all waiting calls try again: they find that the connection takes no more calls.</summary>
+    public void WakeAll()
+    {
+        foreach (Turn turn in _turns)
+        {
+            turn.Due.TrySetResult();
+        }
+    }
+
+    // Half of the slots are for other calls.
+    private bool HasSlot(int used) =>
+        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.Living.Count < peer.MaxCalls;
+
+    private bool TryAddNow(ConnectionCall call)
+    {
+        if ((_turns.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
+        {
+            return false;
+        }
+
+        _started += call.Sending.OneWayCost;
+        if (_hasTurns)
+        {
+            Leave(call);
+        }
+
+        return true;
+    }
+
+    /// <summary>The place of a call among those that wait.</summary>
+    private sealed class Turn
+    {
+        public Turn(ConnectionCall call)
+        {
+            Call = call;
+            WaitAgain();
+        }
+
+        public ConnectionCall Call { get; }
+
+        /// <summary>
+        /// Completes when the call is to try again. For a blocking call, the continuation signals its thread and runs
+        /// under the gate: no thread of the pool is needed for that.
+        /// </summary>
+        public TaskCompletionSource Due { get; private set; } = null!;
+
+        public void WaitAgain() => Due = new TaskCompletionSource(
+            Call.Waiter is null ? TaskCreationOptions.RunContinuationsAsynchronously : TaskCreationOptions.None);
+    }
+}

@@ -1,0 +1,136 @@
+using System.Diagnostics;
+using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// A queued frame with its own copy of the bytes, which waits for credit, space or its turn. A message is split into as
+/// many records as it needs. Guarded by the sender's gate, except for waiting until the frame is finished.
+/// </summary>
+internal sealed class OutboundFrame : IThreadPoolWorkItem
+{
+    // The objects of a queued frame, besides the bytes of its array.
+    private const int OverheadBytes = 192;
+
+    private readonly Gate _gate = new();
+    private byte[]? _buffer;
+    private TaskCompletionSource<bool>? _finished;
+    private BufferBudget? _budget; // that counts the frame; null if none does
+    private bool _isFinished;
+
+    /// <summary>
+    /// Creates a frame of the first <paramref name="length"/> bytes of a pooled array, which the frame returns to
+    /// <see cref="ByteArrays"/>. The head comes first. The flags are the whole frame's; the writer puts each on its
+    /// record.
+    /// </summary>
+    public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
+    {
+        Debug.Assert(buffer is null || length <= buffer.Length, "The bytes lie in the buffer.");
+        Kind = kind;
+        Flags = flags;
+        Length = length;
+        HeadLength = headLength;
+        _buffer = buffer;
+    }
+
+    public FrameKind Kind { get; }
+
+    public FrameFlags Flags { get; }
+
+    public int Length { get; }
+
+    public int HeadLength { get; }
+
+    /// <summary>The number of bytes that are in the ring already.</summary>
+    public int SentBytes { get; private set; }
+
+    /// <summary>Whether a record of the frame is in the ring.</summary>
+    public bool IsStarted { get; private set; }
+
+    /// <summary>Whether the last record of the frame is in the ring.</summary>
+    public bool IsSent => IsStarted && SentBytes == Length;
+
+    /// <summary>The next frame in the call's circular queue; null if the frame is not queued.</summary>
+    public OutboundFrame? Next { get; set; }
+
+    public ReadOnlySpan<byte> Rest => _buffer.AsSpan(SentBytes, Length - SentBytes);
+
+    private long KeptBytes => OverheadBytes + (_buffer?.Length ?? 0);
+
+    /// <summary>Creates a frame with a copy of these bytes.</summary>
+    public static OutboundFrame Copy(
+        FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        int length = head.Length + body.Length;
+        byte[] buffer = ByteArrays.Rent(Math.Max(length, 1));
+        head.CopyTo(buffer);
+        body.CopyTo(buffer.AsSpan(head.Length));
+        return new OutboundFrame(kind, flags, buffer, length, head.Length);
+    }
+
+    /// <summary>Counts the frame as a queued answer until it is finished. Called once, by the queue.</summary>
+    public void Charge(BufferBudget? budget)
+    {
+        _budget = budget;
+        budget?.TakeAnswer(KeptBytes);
+    }
+
+    public void Advance(int bytes)
+    {
+        IsStarted = true;
+        SentBytes += bytes;
+    }
+
+    /// <summary>Returns the bytes to the pool and wakes the waiter, if any, on the thread pool.</summary>
+    public void Finish()
+    {
+        if (FinishQuietly())
+        {
+            PoolWork.Queue(this, preferLocal: true);
+        }
+    }
+
+    /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
+    public bool FinishQuietly()
+    {
+        _budget?.GiveAnswer(KeptBytes);
+        _budget = null;
+        if (_buffer is not null)
+        {
+            ByteArrays.Return(_buffer);
+            _buffer = null;
+        }
+
+        using (_gate.Enter())
+        {
+            _isFinished = true;
+            return _finished is not null;
+        }
+    }
+
+    /// <summary>Wakes the waiter. Its continuation, which is user code, runs inside this call.</summary>
+    public void WakeWaiter() => _finished!.SetResult(IsSent);
+
+    void IThreadPoolWorkItem.Execute() => WakeWaiter();
+
+    /// <summary>
+    /// Returns a task that completes with true if the frame was sent, false if it was dropped. Does not need the
+    /// sender's gate. The task source is created on demand, because most frames have no waiter.
+    /// </summary>
+    public Task<bool> WaitUntilFinishedAsync()
+    {
+        using (_gate.Enter())
+        {
+            if (_isFinished)
+            {
+                return Task.FromResult(IsSent);
+            }
+
+            // Continuations run inside WakeWaiter, which is called under no lock.
+            _finished = new TaskCompletionSource<bool>();
+            return _finished.Task;
+        }
+    }
+}

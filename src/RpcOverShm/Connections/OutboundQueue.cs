@@ -1,0 +1,196 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
+/// calls take turns, one record each. Used under the sender's gate only. Queued frames count towards the budget of the
+/// connection; those of a client's own calls do not, because it keeps them for itself.
+/// </summary>
+internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null, bool chargesOwnCalls = true)
+{
+    // The number of records per holding of the gate, before other threads get a chance.
+    private const int RecordsPerTurn = 4;
+
+    private readonly Queue<ConnectionCall> _control = new(); // calls that owe the peer credit or a cancel
+    private readonly Queue<ConnectionCall> _ready = new();   // calls with queued frames, in the order of their turns
+    private bool _isGoAwayPending;
+
+    /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
+    public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
+
+    /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
+    public bool TryWriteOrQueue(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        if (CanGoNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
+        {
+            return true;
+        }
+
+        Enqueue(call, OutboundFrame.Copy(kind, flags, head, body));
+        return false;
+    }
+
+    /// <summary>Queues a frame behind the call's other frames.</summary>
+    public void Enqueue(ConnectionCall call, OutboundFrame frame)
+    {
+        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null);
+        call.Sending.Enqueue(frame);
+        EnqueueReady(call);
+    }
+
+    /// <summary>Queues a call with queued frames for a turn. If it then lacks credit, it leaves the queue.</summary>
+    public void EnqueueReady(ConnectionCall call)
+    {
+        if (call.Sending.HasQueued && !call.Sending.Is(SendFlags.Ready))
+        {
+            call.Sending.Set(SendFlags.Ready);
+            _ready.Enqueue(call);
+        }
+    }
+
+    /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
+    public void EnqueueControl(ConnectionCall call)
+    {
+        if (!call.Sending.Is(SendFlags.InControl))
+        {
+            call.Sending.Set(SendFlags.InControl);
+            _control.Enqueue(call);
+        }
+    }
+
+    public void EnqueueGoAway() => _isGoAwayPending = true;
+
+    /// <summary>
+    /// Whether nothing more of the call may be sent, but for a cancel. A one-way call that its user has given up is not
+    /// sent: one that was sent whole succeeds. The check and the write must be in one holding of the gate: the first
+    /// frame of the slot's next call needs the gate too, so it cannot come in between.
+    /// </summary>
+    public static bool IsOver(ConnectionCall call) =>
+        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
+
+    /// <summary>Drops the queued frames of a call.</summary>
+    public static void Drop(ConnectionCall call)
+    {
+        while (call.Sending.HasQueued)
+        {
+            call.Sending.Dequeue().Finish();
+        }
+    }
+
+    /// <summary>Removes a call before its retry elsewhere; drops its frames. Returns whether it was queued.</summary>
+    public bool Remove(ConnectionCall call)
+    {
+        Drop(call);
+        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.InControl);
+        if (call.Sending.Is(SendFlags.Ready))
+        {
+            call.Sending.Set(SendFlags.Ready, false);
+            TakeOut(_ready, call);
+        }
+
+        if (call.Sending.Is(SendFlags.InControl))
+        {
+            call.Sending.Set(SendFlags.InControl, false);
+            TakeOut(_control, call);
+        }
+
+        return wasHere;
+    }
+
+    /// <summary>Clears the queues. The calls drop their frames themselves when they learn of the close.</summary>
+    public void Clear()
+    {
+        _control.Clear();
+        _ready.Clear();
+        _isGoAwayPending = false;
+    }
+
+    /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
+    public TurnResult WriteTurn()
+    {
+        if (!TryWriteControl())
+        {
+            return TurnResult.NoSpace;
+        }
+
+        for (int records = 0; records < RecordsPerTurn; records++)
+        {
+            if (!_ready.TryPeek(out ConnectionCall? call))
+            {
+                return TurnResult.Idle;
+            }
+
+            if (IsOver(call))
+            {
+                Drop(call);
+            }
+
+            WriteResult outcome = call.Sending.HasQueued ? writer.WriteNext(call) : WriteResult.NoCredit;
+            if (outcome == WriteResult.NoSpace)
+            {
+                return TurnResult.NoSpace;
+            }
+
+            // The next call gets its turn. This one is queued again if it has more to send.
+            _ready.Dequeue();
+            call.Sending.Set(SendFlags.Ready, false);
+            if (outcome == WriteResult.Written)
+            {
+                EnqueueReady(call);
+            }
+        }
+
+        return _ready.Count > 0 ? TurnResult.More : TurnResult.Idle;
+    }
+
+    // Rotates the whole queue once and keeps its order. Removals are rare.
+    private static void TakeOut(Queue<ConnectionCall> from, ConnectionCall call)
+    {
+        for (int left = from.Count; left > 0; left--)
+        {
+            ConnectionCall next = from.Dequeue();
+            if (next != call)
+            {
+                from.Enqueue(next);
+            }
+        }
+    }
+
+    private bool TryWriteControl()
+    {
+        if (_isGoAwayPending && !writer.TryWriteGoAway())
+        {
+            return false;
+        }
+
+        _isGoAwayPending = false;
+        while (_control.TryPeek(out ConnectionCall? call))
+        {
+            if (!writer.TryWriteControl(call))
+            {
+                return false;
+            }
+
+            call.Sending.Set(SendFlags.InControl, false);
+            _control.Dequeue();
+        }
+
+        return true;
+    }
+}
+
+/// <summary>The result of one <see cref="OutboundQueue.WriteTurn"/>.</summary>
+internal enum TurnResult
+{
+    /// <summary>No call waits for its turn.</summary>
+    Idle,
+
+    /// <summary>More frames can be sent at once.</summary>
+    More,
+
+    /// <summary>The ring is full.</summary>
+    NoSpace,
+}

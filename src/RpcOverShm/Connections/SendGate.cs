@@ -1,0 +1,164 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Owns the gate of the writing side and decides when written records become visible to the peer. Records are published
+/// at once, with two exceptions: those written by user code that runs inline while more records are ready to be read,
+/// and those of the calls of a batch after its first. Their publish is deferred: that of inline code for at most 16
+/// frames or some 20 µs, that of a batch until its end or 4 KiB. No record becomes visible without the wake-up that the
+/// peer is owed.
+/// </summary>
+internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter writer)
+{
+    // More frames would keep the peer waiting for longer than a wake-up takes.
+    private const int MostDeferredFrames = 16;
+
+    private readonly Gate _gate = new();
+    private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
+    private int _deferredFrames;        // since the last publish; guarded by the gate
+    private bool _isClosed;
+    private bool _isRetired; // implied by _isClosed
+
+    /// <summary>Whether records are in the ring whose publish was deferred. A hint outside the gate.</summary>
+    public bool HasDeferred => _hasDeferred;
+
+    /// <summary>Enters the gate. It is never held for serialising, user code or a wake-up of the peer.</summary>
+    public Scope Enter()
+    {
+        _gate.Take();
+        return new Scope(this);
+    }
+
+    /// <summary>
+    /// Publishes deferred records. Called by a thread that has read all available records, has taken the reader role or
+    /// an event loop, and at the end of a batch.
+    /// </summary>
+    public void FlushDeferred()
+    {
+        if (_hasDeferred)
+        {
+            using Scope scope = Enter();
+            scope.Publish();
+        }
+    }
+
+    // The caller holds the gate. Returns how the peer must be woken after leaving the gate.
+    private Doorbell PublishNow()
+    {
+        _hasDeferred = false;
+        _deferredFrames = 0;
+        return writer.Publish();
+    }
+
+    // The caller holds the gate.
+    private Doorbell DeferIfReadingOn()
+    {
+        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
+        {
+            return PublishNow();
+        }
+
+        // StoreLoad: this thread sets the flag and then checks that it has its loop; a thread that takes the loop over
+        // reads the flag afterwards. So at least one of them publishes.
+        _hasDeferred = true;
+        Interlocked.MemoryBarrier();
+        return LoopThread.MayDeferFor(role) ? writer.TakeWakeUp() : PublishNow();
+    }
+
+    // The caller holds the gate.
+    private List<ConnectionCall>? TakeCallsToQueue() => writer.TakeCallsToQueue();
+
+    // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.
+    private Doorbell DeferForBatch()
+    {
+        _hasDeferred = true;
+        return writer.TakeWakeUp();
+    }
+
+    /// <summary>
+    /// One holding of the gate. Disposing it publishes or defers the written records, leaves the gate, and then wakes
+    /// the peer if it sleeps. If the peer's head is invalid, it also closes the link.
+    /// </summary>
+    internal ref struct Scope(SendGate gate) : IDisposable
+    {
+        private Publication _publication;
+
+        /// <summary>Whether the writing side is closed: nothing more may be written.</summary>
+        public readonly bool IsClosed => gate._isClosed;
+
+        /// <summary>Whether no outgoing call may start any more; always true once the writing side is closed.</summary>
+        public readonly bool IsRetired => gate._isRetired;
+
+        /// <summary>Requests to publish the written records.</summary>
+        public void Publish() => _publication = Publication.Now;
+
+        /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
+        public void PublishOrDefer() => _publication = Publication.UnlessReadingOn;
+
+        /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
+        public void Defer() => _publication = Publication.WithBatch;
+
+        /// <summary>Lets no outgoing call start any more; frames of other calls are still written.</summary>
+        public readonly void Retire() => gate._isRetired = true;
+
+        /// <summary>Closes the writing side.</summary>
+        public readonly void Close()
+        {
+            gate._isRetired = true;
+            gate._isClosed = true;
+        }
+
+        public readonly void Dispose()
+        {
+            Doorbell doorbell = Doorbell.None;
+            List<ConnectionCall>? toQueue;
+            try
+            {
+                if (!gate._isClosed)
+                {
+                    doorbell = _publication switch
+                    {
+                        Publication.Now => gate.PublishNow(),
+                        Publication.UnlessReadingOn => gate.DeferIfReadingOn(),
+                        Publication.WithBatch => gate.DeferForBatch(),
+                        _ => Doorbell.None,
+                    };
+                }
+            }
+            finally
+            {
+                toQueue = gate.TakeCallsToQueue();
+                gate._gate.Exit();
+            }
+
+            gate.OnLeft(doorbell);
+            toQueue?.ForEach(static call => call.QueueUserCode());
+        }
+    }
+
+    private enum Publication
+    {
+        None,
+        Now,
+        UnlessReadingOn,
+        WithBatch,
+    }
+
+    // Outside the gate: a wake-up is a system call, and closing the link logs.
+    private void OnLeft(Doorbell doorbell)
+    {
+        if (doorbell != Doorbell.None)
+        {
+            link.WakePeerForData(doorbell);
+        }
+
+        if (writer.Corruption is { } corruption)
+        {
+            link.CloseForViolation(corruption);
+        }
+    }
+}

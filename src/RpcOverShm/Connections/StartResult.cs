@@ -1,0 +1,19 @@
+namespace RpcOverShm.Connections;
+
+/// <summary>The result of starting a call.</summary>
+internal enum StartResult
+{
+    /// <summary>The connection is closed or retired; the call may start on another one.</summary>
+    Closed,
+
+    Started,
+
+    /// <summary>The call was abandoned before it was sent.</summary>
+    GivenUp,
+
+    /// <summary>The peer's limit of concurrent calls is reached.</summary>
+    TooManyCalls,
+
+    /// <summary>A one-way call waits for room, because the peer is behind with those before it.</summary>
+    NoRoom,
+}

@@ -1,0 +1,67 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Connections;
+
+public class HeadAssemblyTests
+{
+    private readonly HeadAssembly _head = new(FrameKind.Headers, FrameFlags.HeadContinues, limitBytes: 10);
+
+    [TearDown]
+    public void Release() => _head.Dispose();
+
+    [Test]
+    public void Append_OfParts_PutsThemTogether()
+    {
+        _head.Append("abc"u8);
+        _head.Append([]);
+        _head.Append("def"u8);
+
+        Assert.That(_head.Bytes.SequenceEqual("abcdef"u8));
+        Assert.That(_head.IsTooLarge, Is.False);
+        Assert.That((_head.Kind, _head.Flags), Is.EqualTo((FrameKind.Headers, FrameFlags.HeadContinues)));
+    }
+
+    [Test]
+    public void Append_UpToTheLimit_IsTaken()
+    {
+        _head.Append(new byte[7]);
+        _head.Append(new byte[3]);
+
+        Assert.That(_head.IsTooLarge, Is.False);
+        Assert.That(_head.Bytes.Length, Is.EqualTo(10));
+    }
+
+    [Test]
+    public void Append_BeyondTheLimit_DropsAllAndWhatStillComes()
+    {
+        _head.Append(new byte[7]);
+        _head.Append(new byte[4]);
+        _head.Append(new byte[1]);
+
+        Assert.That(_head.IsTooLarge);
+        Assert.That(_head.Bytes.Length, Is.Zero);
+    }
+
+    [Test]
+    public void Append_OfNoBytes_CountsTheHeadItself()
+    {
+        var budget = new BufferBudget("Option", limitBytes: 1 << 20);
+        var head = new HeadAssembly(FrameKind.CallStart, FrameFlags.HeadContinues, limitBytes: 10, budget);
+
+        Assert.That(head.Append([]), Is.Null);
+
+        Assert.That(budget.UsedBytes, Is.GreaterThanOrEqualTo(1 << 10));
+        head.Dispose();
+        Assert.That(budget.UsedBytes, Is.Zero);
+    }
+
+    [Test]
+    public void Append_OfOneLargePart_IsTooLargeAtOnce()
+    {
+        _head.Append(new byte[11]);
+
+        Assert.That(_head.IsTooLarge);
+    }
+}
