@@ -286,9 +286,6 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
     public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Living.WhenEmptyAsync(), Closed);
 
-    /// <summary>Returns the incoming calls that have not ended.</summary>
-    public ConnectionCall[] IncomingSnapshot() => Sender.Incoming.Snapshot();
-
     /// <summary>Closes the connection. Live calls end with the reason.</summary>
     public void Close(CloseReason reason) => _link.Close(reason);
 

@@ -185,7 +185,7 @@ internal sealed partial class ServerConnection
         // StoreLoad: the flag is set before the calls are read. The reader adds a call before it reads the flag.
         _isRefusingOneWay = true;
         Interlocked.MemoryBarrierProcessWide();
-        foreach (ConnectionCall call in Connection.IncomingSnapshot())
+        foreach (ConnectionCall call in Connection.Sender.Incoming.Snapshot())
         {
             ((ServerCall)call).Stop(status);
         }

@@ -179,10 +179,10 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
 
         await rig.ShmChannel.DisposeAsync();
         await served.Connection.Closed.Bounded();
-        int kept = served.Connection.IncomingSnapshot().Length;
+        int kept = served.Connection.Sender.Incoming.Snapshot().Length;
         Release();
 
-        await Timeouts.Eventually(() => served.Connection.IncomingSnapshot().Length == 0);
+        await Timeouts.Eventually(() => served.Connection.Sender.Incoming.Snapshot().Length == 0);
         Assert.That(kept, Is.EqualTo(1));
     }
 

@@ -31,7 +31,7 @@ internal sealed class OneWayCallTests
         _cancel.Dispose();
     }
 
-    // The pump has written it, or its starter has: the thread that completes the call comes later.
+    // The event loop has written it, or its starter has: the thread that completes the call comes later.
     [Test]
     public void Call_ThatIsInTheRing_HasSucceededWhateverComesThen(
         [Values] bool isBlocking,
