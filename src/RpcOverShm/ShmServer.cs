@@ -325,7 +325,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private async Task HurriedAsync(Task stop, CancellationToken cancellationToken)
     {
         CancellationTokenRegistration hurried = cancellationToken.UnsafeRegister(
-            static hurry => ((CancellationTokenSource)hurry!).Cancel(), _hurry);
+            static graceEnded => ((CancellationTokenSource)graceEnded!).Cancel(), _hurry);
         await using (hurried.ConfigureAwait(false))
         {
             await stop.ConfigureAwait(false);

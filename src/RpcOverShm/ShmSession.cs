@@ -67,7 +67,7 @@ public sealed class ShmSession
         ProcessId = session.Peer.ProcessId;
         Closed = session.Closed;
         _session = session;
-        _settings = settings with { Connections = new SessionConnections(session), LetsGo = hasInstanceLimits };
+        _settings = settings with { Connections = new SessionConnections(session), YieldsInstance = hasInstanceLimits };
         _plain = new Lazy<CallInvoker>(() => Invoker(_settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }

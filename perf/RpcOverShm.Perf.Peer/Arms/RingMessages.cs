@@ -186,7 +186,7 @@ internal sealed class RingSource(PeerLink link) : EventSource
 {
     public override bool HasWork => false;
 
-    public override bool IsForsaken => false;
+    public override bool IsUnattended => false;
 
     public override bool Run(LoopThread me) => true;
 

@@ -38,7 +38,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// budget was the reason, in all. Set before the first frame is queued. It runs under the gate of a sender, so it
     /// must not wait, send or run user code.
     /// </summary>
-    public Action? OnAnswersSank { get; set; }
+    public Action? OnResponsesDrained { get; set; }
 
     /// <summary>
     /// Whether so many answers are queued that the connection must begin no more calls: half of its limit; or, while
@@ -100,7 +100,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         Interlocked.Add(ref _answerBytes, -bytes);
         if (!IsFullOfAnswers)
         {
-            OnAnswersSank?.Invoke();
+            OnResponsesDrained?.Invoke();
         }
     }
 
@@ -163,7 +163,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
 
         foreach (BufferBudget part in held)
         {
-            part.OnAnswersSank?.Invoke();
+            part.OnResponsesDrained?.Invoke();
         }
     }
 }

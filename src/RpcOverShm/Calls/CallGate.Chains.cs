@@ -1,15 +1,15 @@
 namespace RpcOverShm.Calls;
 
 /// <content>
-/// Calls of chains, which pass in the name of a call in front of them, and calls at the gate of their instance, which
-/// let others in while their method waits for a callback.
+/// Calls of chains, which borrow the place of a call in front of them, and calls at the gate of their instance, which
+/// yield it while their method waits for a callback.
 /// </content>
 internal sealed partial class CallGate
 {
-    private Dictionary<RunningCall, GateTicket>? _passing; // by name: the call that has passed in it
+    private Dictionary<RunningCall, GateTicket>? _borrowers; // by the call that lends its place
 
-    /// <summary>Ends a call at the gate of its instance, whether it waits, is inside, or has let go.</summary>
-    public void End(GateTicket ticket, RunningCall name)
+    /// <summary>Ends a call at the gate of its instance, whether it waits, is inside, or has yielded.</summary>
+    public void End(GateTicket ticket, RunningCall running)
     {
         using (_lock.Enter())
         {
@@ -19,18 +19,20 @@ internal sealed partial class CallGate
             }
             else if (ticket.State == GateState.Inside)
             {
-                HandOn(ticket, name);
+                ReturnLoan(ticket, running);
                 Interlocked.Decrement(ref _word);
             }
 
             ticket.State = GateState.Ended;
         }
 
-        LetIn(mayPass: true);
+        LetIn(mayBorrow: true);
     }
 
-    /// <summary>Lets others in while the method of a call waits for a callback. Has no effect on one outside.</summary>
-    public void LetGo(GateTicket ticket, RunningCall name)
+    /// <summary>
+    /// Gives the instance to other calls while the method waits for a callback. No effect unless the call is inside.
+    /// </summary>
+    public void Yield(GateTicket ticket, RunningCall running)
     {
         using (_lock.Enter())
         {
@@ -40,17 +42,15 @@ internal sealed partial class CallGate
             }
 
             ticket.State = GateState.Outside;
-            HandOn(ticket, name);
+            ReturnLoan(ticket, running);
             Interlocked.Decrement(ref _word);
         }
 
-        LetIn(mayPass: true);
+        LetIn(mayBorrow: true);
     }
 
-    /// <summary>
-    /// Takes again what a call has let go, or waits for it before all others. Returns whether the call may go on.
-    /// </summary>
-    public bool TakeAgain(GateTicket ticket)
+    /// <summary>Enters the instance again, or waits for it before all lanes. Returns false if it waits.</summary>
+    public bool ReenterOrWait(GateTicket ticket)
     {
         using (_lock.Enter())
         {
@@ -59,23 +59,23 @@ internal sealed partial class CallGate
                 return ticket.State != GateState.Waiting;
             }
 
-            if (!TryReturn(ticket) && !TryPass(ticket))
+            if (!TryReenter(ticket) && !TryBorrow(ticket))
             {
                 Interlocked.Add(ref _word, OneWaiting);
-                Add(ticket, isFirst: true);
+                Add(ticket, hasPriority: true);
                 return false;
             }
         }
 
-        LetIn(mayPass: true); // In its name.
+        LetIn(mayBorrow: true); // It may be the lender of others.
         return true;
     }
 
     // Under the lock: a call that returns comes before the lanes, but not before others that return.
-    private bool TryReturn(GateTicket ticket)
+    private bool TryReenter(GateTicket ticket)
     {
         long word = Volatile.Read(ref _word);
-        while (_first.Calls.Count == 0 && word % OneWaiting < limit)
+        while (_priorityLane.Calls.Count == 0 && word % OneWaiting < limit)
         {
             long seen = Interlocked.CompareExchange(ref _word, word + OneInside, word);
             if (seen == word)
@@ -91,19 +91,22 @@ internal sealed partial class CallGate
     }
 
     /// <summary>
-    /// Lets a call in in the name of the nearest one in front of it that runs, and in whose name none has passed. Under
-    /// the lock. The name is lent before it is looked for, and its call takes it back before it looks whether it is
-    /// lent (<c>name_is_lent_first</c>, <c>name_goes_first</c>). So it is not gone before this call has left the lock.
+    /// Lets a call borrow the place of the nearest running call in front of it that lends none. Called under the lock.
+    /// <see cref="RunningCall.TryLend"/> marks the place as lent and then checks for the end of its call. That call ends
+    /// and then checks the mark (<c>name_is_lent_first</c>, <c>name_goes_first</c>). So it cannot leave before this
+    /// thread has released the lock.
     /// </summary>
-    private bool TryPass(GateTicket ticket)
+    private bool TryBorrow(GateTicket ticket)
     {
         for (RunningCall? above = ticket.Parent; above is not null; above = above.Parent)
         {
-            if (_passing?.ContainsKey(above) != true
-                && (isOfInstance ? above.Ticket is { State: GateState.Inside } at && at.Gate == this : above.TryLend()))
+            if (_borrowers?.ContainsKey(above) != true
+                && (isOfInstance
+                    ? above.InstanceTicket is { State: GateState.Inside } at && at.Gate == this
+                    : above.TryLend()))
             {
-                (_passing ??= []).Add(above, ticket);
-                ticket.HasPassed = true;
+                (_borrowers ??= []).Add(above, ticket);
+                ticket.HasBorrowed = true;
                 ticket.State = GateState.Inside;
                 Interlocked.Add(ref _word, OneInside);
                 return true;
@@ -113,24 +116,24 @@ internal sealed partial class CallGate
         return false;
     }
 
-    // Under the lock: the call that passed in the name of this one goes on in the name in which this one passed, if any
-    // (mark_is_handed_on). Otherwise a call could let others pass without end, with a call between that ends first.
-    private void HandOn(GateTicket? ticket, RunningCall? name)
+    // Under the lock: a call that has borrowed from this one goes on with the place that this one has borrowed, if any
+    // (mark_is_handed_on). Otherwise a call could lend without end, with a call between that ends first.
+    private void ReturnLoan(GateTicket? ticket, RunningCall? running)
     {
-        GateTicket? heir = null;
-        if (name is not null)
+        GateTicket? borrower = null;
+        if (running is not null)
         {
-            _passing?.Remove(name, out heir);
+            _borrowers?.Remove(running, out borrower);
         }
 
         for (RunningCall? above = ticket?.Parent; above is not null; above = above.Parent)
         {
-            if (_passing is { } passing && passing.GetValueOrDefault(above) == ticket)
+            if (_borrowers is { } borrowers && borrowers.GetValueOrDefault(above) == ticket)
             {
-                passing.Remove(above);
-                if (heir is not null)
+                borrowers.Remove(above);
+                if (borrower is not null)
                 {
-                    passing.Add(above, heir);
+                    borrowers.Add(above, borrower);
                 }
 
                 return;

@@ -3,22 +3,25 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Lets a number of calls in at a time: those of a connection, a server, an ordered service or an instance. The others
-/// wait in lanes, one for each connection, which have their turns. In a lane, calls of chains and those that wait again
-/// are first; at an instance they are before all lanes. A call of a chain passes a full gate in the name of a running
-/// call in front of it, one at a time for each such name. So at most the limit, times 1 and the depth of chains, is
-/// inside; at a connection's gate more, if calls of other connections are in front. Thread-safe.
+/// Limits how many calls run at a time: of a connection, a server, an ordered service (one) or a service instance. Other
+/// calls wait in lanes, one for each connection, served in turn. In a lane, calls of chains and those that wait again
+/// come first; at an instance they come before all lanes. Thread-safe.
 /// <para>
-/// tests/Model/call_gate.py has the rules under these names. <i>Enter</i>: without the lock, only while nobody waits
-/// and a place is free, which is one comparison of the word; so nobody else adds to the word while a call waits and the
-/// lock is held (<c>enter_looks_for_waiters</c>, <c>wait_is_compared</c>). <i>Leave</i>: without the lock, unless a
-/// call passed or was named by one that did (<c>lent_name_takes_lock</c>). <i>Pass</i>: <see cref="TryPass"/>. Calls
-/// that were let in go on outside the lock, and no other gate's lock is taken under it. Those at an instance are told
-/// under it; they go on elsewhere.
+/// If no place is free, a call of a chain borrows the place of a running call in front of it, so that a method cannot
+/// deadlock with its own callbacks. A place is lent to one call at a time. At most the limit, times 1 + the depth of
+/// chains, are inside; at a connection's gate more, if a lender came on another connection.
+/// </para>
+/// <para>
+/// tests/Model/call_gate.py is a model; the names of its rules stand in brackets. A call enters without the lock only
+/// if none waits and a place is free, by one compare-and-swap. So while a call waits, only the holder of the lock adds
+/// to the word (<c>enter_looks_for_waiters</c>, <c>wait_is_compared</c>). A call leaves without the lock unless it has
+/// borrowed a place or may have lent its own (<c>lent_name_takes_lock</c>). No other gate's lock is taken under it.
 /// </para>
 /// </summary>
 /// <param name="limit">The calls inside at a time; null for any number, which costs nothing.</param>
-/// <param name="isOfInstance">Whether a name is good only while its call is inside of this gate.</param>
+/// <param name="isOfInstance">
+/// Whether this is the gate of a service instance, whose calls lend their places only while they are inside.
+/// </param>
 internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 {
     private const long OneInside = 1;
@@ -26,11 +29,11 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
     // The calls that are let in at a time while something may hold calls back: more than one, so that the running ones
     // become as many as may run; few, so that their answers count before the next ones begin.
-    private const int MostPerEvent = 2;
+    private const int MaxGrantsPerEvent = 2;
 
     private readonly Gate _lock = new();
-    private readonly GateLane _first = new(key: null);       // of an instance
-    private readonly LinkedList<GateLane> _lanes = new();    // the first has its turn
+    private readonly GateLane _priorityLane = new(key: null); // of an instance
+    private readonly LinkedList<GateLane> _lanes = new();     // the first has its turn
     private Dictionary<object, GateLane>? _laneOf;
     private Dictionary<RunningCall, LinkedList<GateTicket>>? _chains; // the calls of chains that wait, by their parent
     private long _word; // the calls inside, and above them those that wait
@@ -43,13 +46,15 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     /// <summary>The calls that wait.</summary>
     public int Waiting => (int)(Volatile.Read(ref _word) / OneWaiting);
 
-    /// <summary>Whether something but the limit keeps calls out; those of chains pass. Null for nothing.</summary>
-    public Func<bool>? IsHeld { get; init; }
+    /// <summary>
+    /// Whether something other than the limit keeps calls out, except those that borrow a place; null for nothing.
+    /// </summary>
+    public Func<bool>? IsPaused { get; init; }
 
-    /// <summary>Has <see cref="LetIn"/> called later: some were let in, and there may be places for more.</summary>
+    /// <summary>Schedules another <see cref="LetIn"/>, after one has let in as many as it may.</summary>
     public Action? LetInLater { get; init; }
 
-    /// <summary>Enters if nobody waits and a place is free. The caller has looked at <see cref="IsHeld"/>.</summary>
+    /// <summary>Enters if nobody waits and a place is free. The caller has looked at <see cref="IsPaused"/>.</summary>
     public bool TryEnter()
     {
         if (limit is null)
@@ -75,7 +80,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     /// <summary>Enters or passes, if the call may without waiting.</summary>
     public bool TryEnter(GateTicket ticket)
     {
-        if (IsHeld?.Invoke() != true && TryEnter())
+        if (IsPaused?.Invoke() != true && TryEnter())
         {
             ticket.State = GateState.Inside;
             return true;
@@ -88,27 +93,27 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
         using (_lock.Enter())
         {
-            return TryPass(ticket);
+            return TryBorrow(ticket);
         }
     }
 
     /// <summary>Enters or passes, or waits. Returns whether the call is inside; null if too many wait.</summary>
     /// <param name="ticket">The call.</param>
-    /// <param name="mostInLanes">The calls that may wait at an instance, beside those before all lanes.</param>
-    public bool? EnterOrWait(GateTicket ticket, int mostInLanes = int.MaxValue)
+    /// <param name="maxWaiting">The calls that may wait at an instance, beside those before all lanes.</param>
+    public bool? EnterOrWait(GateTicket ticket, int maxWaiting = int.MaxValue)
     {
         using (_lock.Enter())
         {
             long word = Volatile.Read(ref _word);
             while (true)
             {
-                bool isFree = word < limit && IsHeld?.Invoke() != true;
-                if (!isFree && TryPass(ticket))
+                bool isFree = word < limit && IsPaused?.Invoke() != true;
+                if (!isFree && TryBorrow(ticket))
                 {
                     return true;
                 }
 
-                if (!isFree && ticket.Parent is null && (word / OneWaiting) - _first.Calls.Count >= mostInLanes)
+                if (!isFree && ticket.Parent is null && (word / OneWaiting) - _priorityLane.Calls.Count >= maxWaiting)
                 {
                     return null;
                 }
@@ -122,7 +127,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
                 if (seen == word)
                 {
-                    Add(ticket, isFirst: ticket.Parent is not null);
+                    Add(ticket, hasPriority: ticket.Parent is not null);
                     break;
                 }
 
@@ -130,20 +135,20 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
             }
         }
 
-        LookAgain();
+        LetInIfNotPaused();
         return false;
     }
 
     /// <summary>
-    /// Has a call that is inside, but has not begun, pass as calls of chains do. Returns false if it can't.
+    /// Has a call that is inside, but has not begun, borrow a place instead. Returns false if it can't.
     /// </summary>
-    public bool TryPassInside(GateTicket ticket)
+    public bool TryBorrowInside(GateTicket ticket)
     {
         using (_lock.Enter())
         {
-            bool hasPassed = TryPass(ticket);
-            Interlocked.Add(ref _word, hasPassed ? -OneInside : 0); // It is counted once.
-            return hasPassed;
+            bool hasBorrowed = TryBorrow(ticket);
+            Interlocked.Add(ref _word, hasBorrowed ? -OneInside : 0); // It is counted once.
+            return hasBorrowed;
         }
     }
 
@@ -153,10 +158,10 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         using (_lock.Enter())
         {
             Interlocked.Add(ref _word, OneWaiting - OneInside);
-            Add(ticket, isFirst: true);
+            Add(ticket, hasPriority: true);
         }
 
-        LookAgain();
+        LetInIfNotPaused();
     }
 
     /// <summary>Removes a waiting call, for one of the threads that try. Returns false to the others.</summary>
@@ -181,25 +186,25 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    /// <summary>Leaves, and lets in who may. The name of the call was taken back before.</summary>
+    /// <summary>Leaves the gate and lets waiting calls in. The running call was ended before.</summary>
     /// <param name="ticket">The call's ticket; null if it needed none.</param>
-    /// <param name="name">The call as those know it that may have passed in its name; null if nobody knows it.</param>
-    public void Leave(GateTicket? ticket = null, RunningCall? name = null)
+    /// <param name="running">The call as a lender of its place; null if it can be none.</param>
+    public void Leave(GateTicket? ticket = null, RunningCall? running = null)
     {
         if (limit is null)
         {
             return;
         }
 
-        if (ticket is { HasPassed: true } || name is { IsLent: true })
+        if (ticket is { HasBorrowed: true } || running is { IsLent: true })
         {
             using (_lock.Enter())
             {
-                HandOn(ticket, name);
+                ReturnLoan(ticket, running);
                 Interlocked.Decrement(ref _word);
             }
 
-            LetIn(mayPass: true);
+            LetIn(mayBorrow: true);
         }
         else if (Interlocked.Decrement(ref _word) >= OneWaiting)
         {
@@ -208,26 +213,26 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     }
 
     /// <summary>Lets in the first calls that wait, if they may.</summary>
-    /// <param name="mayPass">Whether a name may have become free in which one of a chain passes.</param>
-    public void LetIn(bool mayPass = false)
+    /// <param name="mayBorrow">Whether a place may have become free that a call of a chain borrows.</param>
+    public void LetIn(bool mayBorrow = false)
     {
         if (Waiting == 0)
         {
             return; // One that waits later changes the word after this thread, and sees what it has made free.
         }
 
-        HashSet<RunningCall>? stuck = mayPass && _chains is not null ? [] : null;
-        for (int granted = 0; IsHeld is null || granted < MostPerEvent; granted++)
+        HashSet<RunningCall>? withoutLender = mayBorrow && _chains is not null ? [] : null;
+        for (int granted = 0; IsPaused is null || granted < MaxGrantsPerEvent; granted++)
         {
             GateTicket? next;
             using (_lock.Enter())
             {
-                next = TakeNext(stuck);
+                next = TakeNext(withoutLender);
                 if (isOfInstance)
                 {
-                    // Under the lock, because such a call may let go and wait again with the same ticket.
+                    // Under the lock, because such a call may yield and wait again with the same ticket.
                     next?.OnGranted();
-                    stuck?.Clear(); // Others may pass in its name.
+                    withoutLender?.Clear(); // It may be the lender of others.
                 }
             }
 
@@ -248,17 +253,17 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    // StoreLoad: the call waits before this thread looks at what holds calls back. Who ends that looks for waiting
-    // calls afterwards (budget_is_looked_at_again).
-    private void LookAgain()
+    // StoreLoad: the call is counted as waiting before this thread reads IsPaused. A thread that ends the pause looks
+    // for waiting calls afterwards (budget_is_looked_at_again).
+    private void LetInIfNotPaused()
     {
-        if (IsHeld is null)
+        if (IsPaused is null)
         {
             return;
         }
 
         Interlocked.MemoryBarrier();
-        if (!IsHeld())
+        if (!IsPaused())
         {
             LetIn();
         }
@@ -266,7 +271,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
     // Under the lock: nobody else adds to the word while a call waits. A call passes only if there is a set for those
     // in whose chains none can.
-    private GateTicket? TakeNext(HashSet<RunningCall>? stuck)
+    private GateTicket? TakeNext(HashSet<RunningCall>? withoutLender)
     {
         if (Waiting == 0)
         {
@@ -274,7 +279,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
 
         GateTicket? next;
-        if (Inside < limit && IsHeld?.Invoke() != true)
+        if (Inside < limit && IsPaused?.Invoke() != true)
         {
             next = TakeTurn();
             Interlocked.Add(ref _word, OneInside);
@@ -282,7 +287,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
         else
         {
-            next = stuck is null ? null : PassNext(stuck);
+            next = withoutLender is null ? null : LendNext(withoutLender);
         }
 
         if (next is not null)
@@ -293,20 +298,20 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         return next;
     }
 
-    // Under the lock: calls of one parent pass in the same names, so only the first of them is tried.
-    private GateTicket? PassNext(HashSet<RunningCall> stuck)
+    // Under the lock: calls of one parent have the same lenders, so only the first of them is tried.
+    private GateTicket? LendNext(HashSet<RunningCall> withoutLender)
     {
         foreach ((RunningCall parent, LinkedList<GateTicket> calls) in _chains!)
         {
-            if (!stuck.Contains(parent))
+            if (!withoutLender.Contains(parent))
             {
                 GateTicket first = calls.First!.Value;
-                if (TryPass(first))
+                if (TryBorrow(first))
                 {
                     return first;
                 }
 
-                stuck.Add(parent);
+                withoutLender.Add(parent);
             }
         }
 
@@ -316,7 +321,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     // Under the lock: the lane that is served has its next turn after the others.
     private GateTicket TakeTurn()
     {
-        if (_first.Calls.First is { } first)
+        if (_priorityLane.Calls.First is { } first)
         {
             return first.Value;
         }
@@ -328,22 +333,22 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     }
 
     // Under the lock.
-    private void Add(GateTicket ticket, bool isFirst)
+    private void Add(GateTicket ticket, bool hasPriority)
     {
         ticket.State = GateState.Waiting;
         ticket.Gate = this;
-        GateLane lane = _first;
-        if (!isFirst || !isOfInstance)
+        GateLane lane = _priorityLane;
+        if (!hasPriority || !isOfInstance)
         {
-            lane = (_laneOf ??= []).GetValueOrDefault(ticket.Lane) ?? new GateLane(ticket.Lane);
+            lane = (_laneOf ??= []).GetValueOrDefault(ticket.LaneKey) ?? new GateLane(ticket.LaneKey);
             if (lane.Calls.Count == 0)
             {
-                _laneOf.Add(ticket.Lane, lane);
+                _laneOf.Add(ticket.LaneKey, lane);
                 _lanes.AddLast(lane.Node);
             }
         }
 
-        lane.Add(ticket, isFirst);
+        lane.Add(ticket, hasPriority);
         if (ticket.Parent is { } parent)
         {
             if (!(_chains ??= []).TryGetValue(parent, out LinkedList<GateTicket>? calls))
@@ -351,21 +356,21 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
                 _chains.Add(parent, calls = new LinkedList<GateTicket>());
             }
 
-            calls.AddLast(ticket.InChain);
+            calls.AddLast(ticket.ChainNode);
         }
     }
 
     // Under the lock. A call that has gone on to another gate waits at that one.
     private bool Remove(GateTicket ticket)
     {
-        if (ticket.Waits is not { } lane || (lane != _first && _laneOf?.GetValueOrDefault(lane.Key!) != lane))
+        if (ticket.Lane is not { } lane || (lane != _priorityLane && _laneOf?.GetValueOrDefault(lane.Key!) != lane))
         {
             return false;
         }
 
         lane.Remove(ticket);
         Interlocked.Add(ref _word, -OneWaiting);
-        if (lane != _first && lane.Calls.Count == 0)
+        if (lane != _priorityLane && lane.Calls.Count == 0)
         {
             _lanes.Remove(lane.Node);
             _laneOf!.Remove(lane.Key!);
@@ -373,8 +378,8 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
         if (ticket.Parent is { } parent)
         {
-            LinkedList<GateTicket> calls = ticket.InChain.List!;
-            calls.Remove(ticket.InChain);
+            LinkedList<GateTicket> calls = ticket.ChainNode.List!;
+            calls.Remove(ticket.ChainNode);
             if (calls.Count == 0)
             {
                 _chains!.Remove(parent);

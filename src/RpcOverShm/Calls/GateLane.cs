@@ -1,13 +1,13 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Calls that wait in the order of their arrival, but those that go before the others first. Guarded by the lock of
-/// its gate.
+/// The waiting calls of one connection, in the order of their arrival; calls with priority come first. Guarded by the
+/// lock of the gate.
 /// </summary>
-/// <param name="key">What the calls have in common; null for the lane before all others.</param>
+/// <param name="key">The connection; null for the lane before all others.</param>
 internal sealed class GateLane(object? key)
 {
-    private LinkedListNode<GateTicket>? _lastFirst; // of those that go before the others
+    private LinkedListNode<GateTicket>? _lastPriority; // the last call with priority
     private LinkedListNode<GateLane>? _node;
 
     public object? Key => key;
@@ -17,36 +17,36 @@ internal sealed class GateLane(object? key)
     /// <summary>The place among the lanes of the gate.</summary>
     public LinkedListNode<GateLane> Node => _node ??= new LinkedListNode<GateLane>(this);
 
-    public void Add(GateTicket ticket, bool isFirst)
+    public void Add(GateTicket ticket, bool hasPriority)
     {
         ticket.OnWait();
-        ticket.Waits = this;
-        if (!isFirst)
+        ticket.Lane = this;
+        if (!hasPriority)
         {
-            Calls.AddLast(ticket.InLane);
+            Calls.AddLast(ticket.LaneNode);
             return;
         }
 
-        if (_lastFirst is null)
+        if (_lastPriority is null)
         {
-            Calls.AddFirst(ticket.InLane);
+            Calls.AddFirst(ticket.LaneNode);
         }
         else
         {
-            Calls.AddAfter(_lastFirst, ticket.InLane);
+            Calls.AddAfter(_lastPriority, ticket.LaneNode);
         }
 
-        _lastFirst = ticket.InLane;
+        _lastPriority = ticket.LaneNode;
     }
 
     public void Remove(GateTicket ticket)
     {
-        ticket.Waits = null;
-        if (_lastFirst == ticket.InLane)
+        ticket.Lane = null;
+        if (_lastPriority == ticket.LaneNode)
         {
-            _lastFirst = ticket.InLane.Previous;
+            _lastPriority = ticket.LaneNode.Previous;
         }
 
-        Calls.Remove(ticket.InLane);
+        Calls.Remove(ticket.LaneNode);
     }
 }

@@ -1,8 +1,7 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// A call at a gate that makes it wait, or may: one of a chain, or at an instance. Guarded by the lock of the gate at
-/// which it is.
+/// A call that may have to wait at a gate: one of a chain, or one of an instance. Guarded by the lock of that gate.
 /// </summary>
 /// <param name="lane">What the calls of one lane have in common: their connection.</param>
 /// <param name="parent">The running call in front of it in its chain; null for none.</param>
@@ -12,26 +11,26 @@ internal class GateTicket(object lane, RunningCall? parent = null)
     private LinkedListNode<GateTicket>? _inChain;
     private TaskCompletionSource? _granted;
 
-    public object Lane => lane;
+    public object LaneKey => lane;
 
     public RunningCall? Parent => parent;
 
-    /// <summary>The gate at which the call waits, or of the instance that it is at.</summary>
+    /// <summary>The gate at which the call waits, or that of its instance.</summary>
     public CallGate? Gate { get; set; }
 
     public GateState State { get; set; }
 
-    /// <summary>Whether the call has passed a gate in the name of a running call.</summary>
-    public bool HasPassed { get; set; }
+    /// <summary>Whether the call has borrowed the place of a running call at a gate.</summary>
+    public bool HasBorrowed { get; set; }
 
     /// <summary>The lane in which the call waits; null while it does not wait.</summary>
-    public GateLane? Waits { get; set; }
+    public GateLane? Lane { get; set; }
 
     /// <summary>The place in a lane.</summary>
-    public LinkedListNode<GateTicket> InLane => _inLane ??= new LinkedListNode<GateTicket>(this);
+    public LinkedListNode<GateTicket> LaneNode => _inLane ??= new LinkedListNode<GateTicket>(this);
 
-    /// <summary>The place among those that wait for the same parent's name.</summary>
-    public LinkedListNode<GateTicket> InChain => _inChain ??= new LinkedListNode<GateTicket>(this);
+    /// <summary>The place among the waiting calls of the same parent.</summary>
+    public LinkedListNode<GateTicket> ChainNode => _inChain ??= new LinkedListNode<GateTicket>(this);
 
     /// <summary>Completes when the call that waits was let in, or has ended.</summary>
     public Task Granted => _granted?.Task ?? Task.CompletedTask;
@@ -44,10 +43,10 @@ internal class GateTicket(object lane, RunningCall? parent = null)
     public virtual void OnGranted() => _granted!.TrySetResult();
 }
 
-/// <summary>Where a call is as the gate of its instance sees it.</summary>
+/// <summary>The state of a call at a gate.</summary>
 internal enum GateState
 {
-    /// <summary>It has not come, or has let go.</summary>
+    /// <summary>It has not entered, or has yielded its instance.</summary>
     Outside,
 
     Waiting,

@@ -6,19 +6,18 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// The running call of a server or of a channel's callbacks, as a part of its method's ExecutionContext. A call that
-/// the method makes names it as its parent. It is set only where such a call may have to wait, or may be a callback, so
-/// other calls pay nothing.
+/// A call whose method runs, known to the method's code through its ExecutionContext. Calls that the method makes name
+/// it as their parent. Set only if such a call may wait at a gate or be a callback, so other calls pay nothing.
 /// </summary>
 internal sealed class RunningCall
 {
     private static readonly AsyncLocal<RunningCall?> s_current = new();
-    private static readonly ConcurrentDictionary<ParentCall, RunningCall> s_named = new();
+    private static readonly ConcurrentDictionary<ParentCall, RunningCall> s_published = new();
     private static volatile bool s_isUsed;
 
     private volatile ConnectionCall? _call; // null after the end
-    private ParentCall? _name;              // made by the first call of the method that needs it
-    private volatile bool _isNamed;
+    private ParentCall? _reference;              // made by the first call of the method that needs it
+    private volatile bool _isPublished;
     private volatile bool _isLent;
 
     /// <summary>Makes a call known to those of its method.</summary>
@@ -28,7 +27,7 @@ internal sealed class RunningCall
     public RunningCall(ConnectionCall call, CallGate server, RunningCall? parent = null)
     {
         _call = call;
-        Server = server;
+        ServerGate = server;
         Parent = parent;
         Depth = call.Depth;
     }
@@ -42,27 +41,27 @@ internal sealed class RunningCall
     public RunningCall? Parent { get; }
 
     /// <summary>The call at the gate of its instance; null if that has none. Set before the method runs.</summary>
-    public GateTicket? Ticket { get; set; }
+    public GateTicket? InstanceTicket { get; set; }
 
-    /// <summary>Whether a call may have passed a gate in this one's name.</summary>
+    /// <summary>Whether a call may have borrowed this one's place.</summary>
     public bool IsLent => _isLent;
 
     /// <summary>The name of the call; null if it has ended.</summary>
-    public ParentCall? Name
+    public ParentCall? Reference
     {
         get
         {
-            if (_name is null && _call?.Name is { } made)
+            if (_reference is null && _call?.Reference is { } made)
             {
-                Interlocked.CompareExchange(ref _name, made, null);
+                Interlocked.CompareExchange(ref _reference, made, null);
             }
 
-            return _name;
+            return _reference;
         }
     }
 
     /// <summary>The gate of the server of the call, or of the channel's callbacks.</summary>
-    public CallGate Server { get; }
+    public CallGate ServerGate { get; }
 
     private bool HasEnded => _call is null;
 
@@ -71,7 +70,7 @@ internal sealed class RunningCall
     /// runs none.
     /// </summary>
     public static RunningCall? Find(ParentCall name, CallGate server) =>
-        s_named.TryGetValue(name, out RunningCall? call) && call.Server == server && !call.HasEnded ? call : null;
+        s_published.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded ? call : null;
 
     /// <summary>Makes a call known to the code that this thread runs next, until its context is restored.</summary>
     public static void Set(RunningCall call)
@@ -83,14 +82,14 @@ internal sealed class RunningCall
     /// <summary>Lets servers of this process find the call by its name.</summary>
     public void Publish()
     {
-        if (_isNamed || Name is not { } name)
+        if (_isPublished || Reference is not { } reference)
         {
             return;
         }
 
         // Noted afterwards: another call of the method then finds the name there.
-        Gate.Uninterrupted((name, this), static add => s_named[add.name] = add.Item2);
-        _isNamed = true;
+        Gate.Uninterrupted((reference, this), static add => s_published[add.reference] = add.Item2);
+        _isPublished = true;
 
         // StoreLoad: the name is there before this thread looks for the end; End does both in the other order.
         Interlocked.MemoryBarrier();
@@ -100,7 +99,7 @@ internal sealed class RunningCall
         }
     }
 
-    /// <summary>Lends the name to a call that passes a gate. Returns false if this call has ended.</summary>
+    /// <summary>Lends the place of this call to another one. Returns false if this call has ended.</summary>
     public bool TryLend()
     {
         _isLent = true;
@@ -109,13 +108,12 @@ internal sealed class RunningCall
     }
 
     /// <summary>
-    /// Notes that the method has ended: nobody passes in its name any more. A task that it left behind makes calls of
-    /// its own.
+    /// Ends the call: no further call borrows its place. Code that the method left running makes calls without a parent.
     /// </summary>
     public void End()
     {
         Interlocked.Exchange(ref _call, null);
-        if (_isNamed)
+        if (_isPublished)
         {
             Withdraw();
         }
@@ -125,7 +123,7 @@ internal sealed class RunningCall
     public RunningCall? FindAbove(CallGate gate)
     {
         RunningCall? above = Parent;
-        while (above is not null && above.Ticket?.Gate != gate)
+        while (above is not null && above.InstanceTicket?.Gate != gate)
         {
             above = above.Parent;
         }
@@ -133,17 +131,20 @@ internal sealed class RunningCall
         return above;
     }
 
-    /// <summary>Lets other calls run on the instance while the method waits for a callback.</summary>
-    public void LetGo() => Ticket?.Gate!.LetGo(Ticket, this);
+    /// <summary>Gives the instance to other calls while the method waits for a callback.</summary>
+    public void YieldInstance() => InstanceTicket?.Gate!.Yield(InstanceTicket, this);
 
     /// <summary>
-    /// Takes the instance again. Does not fail. Completes at once if the call has let nothing go, or has ended.
+    /// Enters the instance again. Does not fail. Completes at once if the call has not yielded it, or has ended.
     /// </summary>
-    public Task TakeAgainAsync() =>
-        Ticket is not { } ticket || ticket.Gate!.TakeAgain(ticket) ? Task.CompletedTask : ticket.Granted;
+    public Task ReenterInstanceAsync() =>
+        InstanceTicket is not { } ticket || ticket.Gate!.ReenterOrWait(ticket) ? Task.CompletedTask : ticket.Granted;
 
-    /// <summary>Completes as a task does, once the call has its instance again. It may be left unawaited.</summary>
-    public Task<T> ReturnAsync<T>(Task<T> awaited)
+    /// <summary>
+    /// Returns a task with the result of another one, which completes when the call has entered its instance again. It
+    /// may be left unawaited.
+    /// </summary>
+    public Task<T> ReenterAfterAsync<T>(Task<T> awaited)
     {
         return WaitAsync().Observed();
 
@@ -155,17 +156,17 @@ internal sealed class RunningCall
             }
             finally
             {
-                await TakeAgainAsync().ConfigureAwait(false);
+                await ReenterInstanceAsync().ConfigureAwait(false);
             }
         }
     }
 
-    private void Withdraw() => Gate.Uninterrupted(_name!, static name => s_named.TryRemove(name, out _));
+    private void Withdraw() => Gate.Uninterrupted(_reference!, static name => s_published.TryRemove(name, out _));
 }
 
 /// <summary>An outgoing call, as the callbacks that the peer makes for it know it.</summary>
-internal interface ICallOfMethod
+internal interface INestedCall
 {
     /// <summary>The running call whose method has made this one; null if it is not known.</summary>
-    RunningCall? Maker { get; }
+    RunningCall? Parent { get; }
 }

@@ -180,7 +180,7 @@ internal static class StatusMapping
         $"The server keeps at most {full.LimitBytes} bytes of requests and answers ({full.Option}).");
 
     /// <summary>Returns the status of a one-way call whose user has left too many behind.</summary>
-    public static Status TooManyLeft(BufferBudget left) => new(
+    public static Status TooManyOrphans(BufferBudget left) => new(
         StatusCode.ResourceExhausted,
         $"One-way calls that closed connections of this user have left keep {left.LimitBytes} bytes ({left.Option}).");
 

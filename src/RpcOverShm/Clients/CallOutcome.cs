@@ -32,8 +32,7 @@ internal sealed class CallOutcome
     public bool IsOk => Status.StatusCode == StatusCode.OK;
 
     /// <summary>
-    /// Whether this side cancelled the call, or its deadline passed: both sides measure that, and it makes no
-    /// difference which of them reports it first.
+    /// Whether the call was cancelled on this side or exceeded its deadline, whichever side reports the deadline.
     /// </summary>
     public bool IsGivenUp => Status.StatusCode == StatusCode.DeadlineExceeded
         || (_isLocal && Status.StatusCode == StatusCode.Cancelled);

@@ -100,7 +100,7 @@ internal abstract partial class ClientCall
         CheckUnlessFinished(end.Status, hasMessage);
         _isAnswered |= hasMessage;
         SetEmptyHeaders();
-        EndByServer(CallOutcome.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
+        EndByServer(CallOutcome.FromServer(PreferOwnDeadline(end.Status), end.Metadata), message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
@@ -112,7 +112,7 @@ internal abstract partial class ClientCall
                 CallOutcome.Local(StatusMapping.FromClose(reason)),
                 default,
                 hasMessage: false,
-                isLeft: reason.Kind == CloseKind.Local);
+                isClosedLocally: reason.Kind == CloseKind.Local);
             FailHeadersIfFinished();
             Waiter?.Signal();
         }
@@ -175,7 +175,7 @@ internal abstract partial class ClientCall
     private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
 
     // Both sides measure the same deadline. If the server reports it first, the status is still this side's own.
-    private Status Localize(in Status status) =>
+    private Status PreferOwnDeadline(in Status status) =>
         Remaining <= TimeSpan.Zero
         && (status.StatusCode == StatusCode.Cancelled
             || (status.StatusCode == StatusCode.DeadlineExceeded
@@ -191,11 +191,11 @@ internal abstract partial class ClientCall
         }
     }
 
-    private void EndByServer(CallOutcome end, ReadOnlySpan<byte> message, bool hasMessage, bool isLeft = false)
+    private void EndByServer(CallOutcome end, ReadOnlySpan<byte> message, bool hasMessage, bool isClosedLocally = false)
     {
         if (IsOneWay)
         {
-            EndOneWay(end, isLeft);
+            EndOneWay(end, isClosedLocally);
             return;
         }
 

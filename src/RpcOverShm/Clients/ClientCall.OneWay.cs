@@ -10,7 +10,9 @@ namespace RpcOverShm.Clients;
 /// </content>
 internal abstract partial class ClientCall
 {
-    /// <summary>Hears of the failure of a one-way call that was sent; null for nobody. Set before it starts.</summary>
+    /// <summary>
+    /// Handles the failure of a one-way call after it was sent; null for no handler. Set before the call starts.
+    /// </summary>
     public Action<IMethod, Status>? OnFailed
     {
         get => _snapshot as Action<IMethod, Status>;
@@ -53,7 +55,7 @@ internal abstract partial class ClientCall
 
     /// <summary>
     /// Settles the outcome of a one-way call that was sent. The thread that completes it calls
-    /// <see cref="ReleaseGuards"/>: this one may hold the sender's gate.
+    /// <see cref="ReleaseCancellation"/>: this one may hold the sender's gate.
     /// </summary>
     protected void SettleIfSent()
     {
@@ -68,9 +70,9 @@ internal abstract partial class ClientCall
     protected virtual void CompleteOneWay() => throw new InvalidOperationException("The call is not one-way.");
 
     /// <summary>Releases the deadline and the token.</summary>
-    protected void ReleaseGuards() => Volatile.Read(ref _cancellation)?.Release();
+    protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
-    /// <summary>Lets the thread go that was blocked until a one-way call was sent: its latch has other uses.</summary>
+    /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch for the next call.</summary>
     protected void ForgetWaiter() => Waiter = null;
 
     /// <summary>Runs the handler for the failure of a call that was sent. Gives the room of the call back.</summary>
@@ -90,8 +92,8 @@ internal abstract partial class ClientCall
 
     /// <summary>Ends a one-way call by its End, or with its connection.</summary>
     /// <param name="end">The end.</param>
-    /// <param name="isLeft">Whether this side has left, so that nobody knows how the call ends.</param>
-    private void EndOneWay(CallOutcome end, bool isLeft)
+    /// <param name="isClosedLocally">Whether this side has left, so that nobody knows how the call ends.</param>
+    private void EndOneWay(CallOutcome end, bool isClosedLocally)
     {
         SettleIfSent();
         _serverOutcome = end;
@@ -99,7 +101,7 @@ internal abstract partial class ClientCall
         {
             NotifyWaiters();
         }
-        else if (Outcome.IsOk && !end.IsOk && !isLeft && OnFailed is not null)
+        else if (Outcome.IsOk && !end.IsOk && !isClosedLocally && OnFailed is not null)
         {
             Receipt = EndReceipt.Stored;
             AddUserCode(PendingUserCode.Complete);

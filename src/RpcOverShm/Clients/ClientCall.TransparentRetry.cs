@@ -54,12 +54,12 @@ internal abstract partial class ClientCall
 
     /// <summary>Notes, before the call starts, whether its first frame carries the whole request.</summary>
     public void MarkStarting(bool isWhole) =>
-        _ownership = isWhole ? RequestOwnership.LetGo : RequestOwnership.WithStarter;
+        _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
 
     /// <summary>Ends this thread's use of the request. If the call was refused meanwhile, queues its retry.</summary>
     public void MarkHandedOver()
     {
-        if (Interlocked.Exchange(ref _ownership, RequestOwnership.LetGo) == RequestOwnership.RefusedMeanwhile)
+        if (Interlocked.Exchange(ref _ownership, RequestOwnership.HandedOver) == RequestOwnership.RefusedMeanwhile)
         {
             QueueRetry();
         }
@@ -91,7 +91,7 @@ internal abstract partial class ClientCall
             SetDone();
         }
         else if (Interlocked.CompareExchange(
-            ref _ownership, RequestOwnership.RefusedMeanwhile, RequestOwnership.WithStarter) == RequestOwnership.LetGo)
+            ref _ownership, RequestOwnership.RefusedMeanwhile, RequestOwnership.WithStarter) == RequestOwnership.HandedOver)
         {
             QueueRetry();
         }
@@ -116,7 +116,7 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        if (!refusing.Sender.TryLetGo(this))
+        if (!refusing.Sender.TryDropRefused(this))
         {
             Finish(StatusMapping.ServerStopping, isCancel: false);
             return false;
@@ -128,7 +128,7 @@ internal abstract partial class ClientCall
 }
 
 /// <summary>
-/// The owner of a call's single request. The thread that starts the call lets the request go, and the holder of
+/// The owner of a call's single request. The thread that starts the call hands the request over, and the holder of
 /// the reader role may note a refusal: the later of the two queues the retry.
 /// </summary>
 internal enum RequestOwnership : byte
@@ -137,7 +137,7 @@ internal enum RequestOwnership : byte
     WithStarter,
 
     /// <summary>No thread: the request is in the ring or in the sender's queue.</summary>
-    LetGo,
+    HandedOver,
 
     /// <summary>The thread that starts the call, which the server has refused meanwhile.</summary>
     RefusedMeanwhile,

@@ -13,7 +13,7 @@ namespace RpcOverShm.Clients;
 /// users await complete as pending user code of the call: on the reading thread if it may run user code, otherwise on
 /// the thread pool, and never on the thread that cancels.
 /// </summary>
-internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICallOfMethod
+internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INestedCall
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 
@@ -27,23 +27,25 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
-    /// <summary>State of a call with a single response; one byte more in this class costs no memory.</summary>
+    /// <summary>
+    /// Whether the server's End is stored, or taken by a thread; only for calls with a single response.
+    /// </summary>
     private protected volatile EndReceipt Receipt;
 
     public abstract string MethodName { get; }
 
     /// <summary>
-    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if the
-    /// maker may let others run: the head may have to wait.
+    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if it
+    /// may yield its instance: the head may have to wait.
     /// </summary>
-    public RunningCall? Maker { get; set; }
+    public RunningCall? Parent { get; set; }
 
-    /// <summary>The maker, if it lets others run on its instance while it waits; null for none.</summary>
-    public RunningCall? Holder => Settings.LetsGo && Maker is { Ticket: not null } holder ? holder : null;
+    /// <summary>The parent, if it yields its instance while it waits for this call; null for none.</summary>
+    public RunningCall? YieldingParent => Settings.YieldsInstance && Parent is { InstanceTicket: not null } parent ? parent : null;
 
-    public override int Depth => Maker is { } maker ? maker.Depth + 1 : 0;
+    public override int Depth => Parent is { } maker ? maker.Depth + 1 : 0;
 
-    /// <summary>Notes that all requests were sent. Completes when the user may go on.</summary>
+    /// <summary>Called when all requests were sent. Completes when the user may go on.</summary>
     public virtual Task OnHalfClosed() => Task.CompletedTask;
 
     public bool IsFinished => Volatile.Read(ref _outcome) is not null;
@@ -89,7 +91,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Only the holder of the reader
+    /// Whether this is a blocking call that only the server or the connection can end. Only the parent of the reader
     /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
     /// operation.
     /// </summary>
@@ -328,7 +330,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
     /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
     protected void Release(bool isCancel)
     {
-        ReleaseGuards();
+        ReleaseCancellation();
         PartialHead?.Drop(); // The server may never send the rest.
         if (isCancel || !IsAllSent)
         {
@@ -370,7 +372,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, ICa
         _serverOutcome = null;
         _headers = default;
         _connection = null;
-        Maker = null;
+        Parent = null;
         Inspection = null;
         _isAnswered = false;
         ResetForReuse();

@@ -43,16 +43,16 @@ internal sealed record ClientSettings
     /// <summary>The time limits of calls by method; null for none.</summary>
     public CallTimeouts? Timeouts { get; init; }
 
-    /// <summary>Whether a method lets others run on its instance while it waits for one of these calls.</summary>
-    public bool LetsGo { get; init; }
+    /// <summary>Whether a method gives up its service instance while it waits for one of these calls.</summary>
+    public bool YieldsInstance { get; init; }
 
     /// <summary>The provider of connections, which knows why a call found no server; null if there is none.</summary>
     public ConnectionProvider? Connections { get; init; }
 
     /// <summary>
-    /// The right of the channel's users to its connections, which a call that runs keeps alive by these settings. So
-    /// nothing may refer to the settings that outlives the calls, and this object refers to no invoker: an invoker's
-    /// table of methods would keep it for as long as the methods. Null if there is none.
+    /// An object that keeps the channel's connections open: they close when it is collected. A running call refers to
+    /// these settings and so keeps it alive. Nothing that outlives the calls may refer to the settings, and this object
+    /// refers to no invoker, whose table of methods would keep it for as long as the methods. Null if there is none.
     /// </summary>
     public object? Handle { get; init; }
 }

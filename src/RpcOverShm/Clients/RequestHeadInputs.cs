@@ -82,23 +82,23 @@ internal readonly record struct RequestHeadInputs(
         return true;
     }
 
-    // A parent that came on the same connection makes the call a callback. Of others only a server of this process can
-    // know the parent, and believes only this process.
+    // A parent on the same connection makes the call a callback. A parent on another connection is sent only to a server
+    // of this process: no other can know it.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
-        RunningCall? maker = call.Maker ??= RunningCall.Current;
-        if (maker?.Name is not { } parent)
+        RunningCall? parent = call.Parent ??= RunningCall.Current;
+        if (parent?.Reference is not { } reference)
         {
             return null;
         }
 
         if (connection.Peer.ProcessId == Environment.ProcessId)
         {
-            maker.Publish();
-            return parent;
+            parent.Publish();
+            return reference;
         }
 
-        return parent.ConnectionId == connection.Id ? parent : null;
+        return reference.ConnectionId == connection.Id ? reference : null;
     }
 
     private static bool IsTooLong(string host) =>

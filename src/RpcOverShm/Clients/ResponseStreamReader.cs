@@ -43,10 +43,10 @@ internal sealed class ResponseStreamReader<TResponse>(
             return read;
         }
 
-        if (call.Holder is { } holder)
+        if (call.YieldingParent is { } parent)
         {
-            holder.LetGo();
-            return holder.ReturnAsync(read);
+            parent.YieldInstance();
+            return parent.ReenterAfterAsync(read);
         }
 
         return read;

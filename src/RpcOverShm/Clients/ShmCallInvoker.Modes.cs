@@ -62,12 +62,12 @@ internal sealed partial class ShmCallInvoker
     }
 
     // A blocking call of a method that lets others run on its instance meanwhile.
-    private TResponse BlockOutside<TRequest, TResponse>(
-        RunningCall holder, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    private TResponse BlockYielding<TRequest, TResponse>(
+        RunningCall parent, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
         where TResponse : class
     {
-        holder.LetGo();
+        parent.YieldInstance();
         try
         {
             if (_starter.NeedsCredentials(options))
@@ -83,7 +83,7 @@ internal sealed partial class ShmCallInvoker
         finally
         {
             // The method has chosen to block its thread. An interrupt must not let it go on without its instance.
-            Gate.Uninterrupted(holder.TakeAgainAsync(), static taken =>
+            Gate.Uninterrupted(parent.ReenterInstanceAsync(), static taken =>
             {
                 taken.GetAwaiter().GetResult();
                 return true;

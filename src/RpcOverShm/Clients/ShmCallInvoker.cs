@@ -33,9 +33,9 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             return BlockInMode(method, host, options, request);
         }
 
-        if (_settings.LetsGo && RunningCall.Current is { Ticket: not null } holder)
+        if (_settings.YieldsInstance && RunningCall.Current is { InstanceTicket: not null } parent)
         {
-            return BlockOutside(holder, method, host, options, request);
+            return BlockYielding(parent, method, host, options, request);
         }
 
         if (_starter.NeedsCredentials(options))
@@ -203,9 +203,9 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             call.Inspection ??= method.Inspect(options);
         }
 
-        if (_settings.LetsGo && !call.IsOneWay)
+        if (_settings.YieldsInstance && !call.IsOneWay)
         {
-            call.Maker ??= RunningCall.Current;
+            call.Parent ??= RunningCall.Current;
         }
     }
 

@@ -11,7 +11,7 @@ namespace RpcOverShm.Clients;
 /// <summary>
 /// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. The response is
 /// read by the thread that runs the call's pending user code, or by the blocked thread. A thread reuses one object for
-/// its blocking calls. That of a one-way call is empty, and there when the request is sent.
+/// its blocking calls. A one-way call completes with an empty response when its request is sent.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -42,36 +42,36 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     public Task<TResponse> ResponseAsync => _response.Task;
 
     /// <summary>
-    /// Returns the response for the user. If the method that awaits it lets others run on its instance meanwhile, the
-    /// task completes when the method may go on.
+    /// Returns the response for the user. If the method that awaits it yields its instance meanwhile, the task completes
+    /// when the method has entered that again.
     /// </summary>
-    /// <param name="waits">Whether the method waits from now on; else after the last request.</param>
+    /// <param name="waits">Whether the method waits from now on; false: from the half-close on.</param>
     public Task<TResponse> PresentResponse(bool waits)
     {
-        if (Holder is not { } holder)
+        if (YieldingParent is not { } parent)
         {
             return ResponseAsync;
         }
 
         if (waits)
         {
-            holder.LetGo();
+            parent.YieldInstance();
         }
 
-        return holder.ReturnAsync(ResponseAsync);
+        return parent.ReenterAfterAsync(ResponseAsync);
     }
 
     public override Task OnHalfClosed()
     {
-        if (Holder is not { } holder)
+        if (YieldingParent is not { } parent)
         {
             return Task.CompletedTask;
         }
 
-        holder.LetGo();
+        parent.YieldInstance();
 
-        // The response may have come before: then its end has taken nothing again.
-        return ResponseAsync.IsCompleted ? holder.TakeAgainAsync() : Task.CompletedTask;
+        // If the response came first, its continuation ran before the yield and did not enter again.
+        return ResponseAsync.IsCompleted ? parent.ReenterInstanceAsync() : Task.CompletedTask;
     }
 
     protected override ClientSettings Settings => _method.Settings;
@@ -179,7 +179,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         SettleIfSent();
         _ = TryComplete(); // Nobody awaits it.
-        ReleaseGuards();
+        ReleaseCancellation();
         ForgetWaiter();
         return Outcome.IsOk ? _method.CreateEmptyResponse()! : throw ToException(Outcome);
     }
@@ -198,7 +198,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         if (IsFinished && TryComplete())
         {
-            ReleaseGuards();
+            ReleaseCancellation();
             Complete(Outcome.IsOk ? _method.CreateEmptyResponse() : null);
         }
     }
@@ -342,7 +342,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 }
 
 /// <summary>
-/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
+/// The state of the server's end of a call with a single response. The parent of the reader role stores the end and
 /// its response; one thread takes both, and it alone settles the outcome or releases the response.
 /// </summary>
 internal enum EndReceipt : byte

@@ -20,19 +20,19 @@ internal sealed partial class Subchannel
     /// <summary>
     /// Closes the connection after this time without a call. Called once, before the channel connects.
     /// </summary>
-    public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, LookForIdle);
+    public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, CheckIdle);
 
     /// <summary>
     /// Looks once whether a call uses the connection, and closes it if none did since the look before the last one.
     /// </summary>
-    public void LookForIdle()
+    public void CheckIdle()
     {
         Connection leaving;
         using (_gate.Enter())
         {
-            bool isQuiet = _state == ConnectivityState.Ready && _current?.IsQuietSinceLastLook() == true;
+            bool isQuiet = _state == ConnectivityState.Ready && _current?.IsQuietSinceLastCheck() == true;
             _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-            if (_quietLooks < IdleTimer.QuietLooks)
+            if (_quietLooks < IdleTimer.QuietChecks)
             {
                 return;
             }

@@ -141,7 +141,7 @@ internal sealed partial class Subchannel(
     private Connection? OfRunningCallback()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
-        if (RunningCall.Current?.Name is not { Call.IsFromAcceptor: true } name)
+        if (RunningCall.Current?.Reference is not { Call.IsFromAcceptor: true } reference)
         {
             return null;
         }
@@ -150,7 +150,7 @@ internal sealed partial class Subchannel(
         {
             foreach (Connection one in _live)
             {
-                if (one.Id == name.ConnectionId && one.CloseReason is null)
+                if (one.Id == reference.ConnectionId && one.CloseReason is null)
                 {
                     return one;
                 }
@@ -255,11 +255,11 @@ internal sealed partial class Subchannel(
     /// <summary>Takes a connection into use, or closes it if the channel was shut down meanwhile.</summary>
     private void Adopt(Connection connection)
     {
-        bool isWanted;
+        bool isAdopted;
         using (_gate.Enter())
         {
-            isWanted = _state != ConnectivityState.Shutdown;
-            if (isWanted)
+            isAdopted = _state != ConnectivityState.Shutdown;
+            if (isAdopted)
             {
                 _live.Add(connection);
                 _current = connection;
@@ -269,7 +269,7 @@ internal sealed partial class Subchannel(
         }
 
         connection.Start();
-        if (!isWanted)
+        if (!isAdopted)
         {
             connection.Sender.SendGoAway();
             connection.Close(ChannelDisposed);

@@ -253,7 +253,7 @@ internal sealed class Connection : ICountedConnection
     /// Whether no call of either side lives, and none has begun or ended since the last look; false at the first look.
     /// One thread at a time looks.
     /// </summary>
-    public bool IsQuietSinceLastLook()
+    public bool IsQuietSinceLastCheck()
     {
         // Counted first: a call that begins and ends after this is found by the next look.
         OutgoingCalls outgoing = Sender.Outgoing;

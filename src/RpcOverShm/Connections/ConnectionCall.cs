@@ -91,7 +91,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public virtual int Depth => 0;
 
     /// <summary>The name under which the calls of its method know an incoming call; null for an outgoing one.</summary>
-    public virtual ParentCall? Name => null;
+    public virtual ParentCall? Reference => null;
 
     /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
     public virtual bool RunsOnBlockedThread => false;

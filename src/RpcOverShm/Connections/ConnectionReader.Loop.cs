@@ -38,7 +38,7 @@ internal sealed partial class ConnectionReader
     public override bool HasWork =>
         (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.HasSpaceForWaiting;
 
-    public override bool IsForsaken =>
+    public override bool IsUnattended =>
         _role.IsFree
         && !HasBlockedCallers
         && _ring.ArmedFor == Doorbell.None

@@ -44,7 +44,7 @@ internal sealed partial class FrameSender
     /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry. Returns
     /// false while the holder of the reader role sends frames of the call.
     /// </summary>
-    public bool TryLetGo(ConnectionCall call)
+    public bool TryDropRefused(ConnectionCall call)
     {
         bool isFree;
         bool hasMoved;

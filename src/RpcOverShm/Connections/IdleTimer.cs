@@ -12,7 +12,7 @@ namespace RpcOverShm.Connections;
 internal sealed class IdleTimer
 {
     /// <summary>The number of quiet looks in a row after which connections are idle.</summary>
-    public const int QuietLooks = 2;
+    public const int QuietChecks = 2;
 
     private readonly TimeSpan _pause;
     private readonly BackgroundTimer _timer;
@@ -20,7 +20,7 @@ internal sealed class IdleTimer
     /// <summary>Begins to look after <see cref="Start"/>, on the thread pool.</summary>
     public IdleTimer(TimeSpan timeout, Action look)
     {
-        _pause = timeout / QuietLooks;
+        _pause = timeout / QuietChecks;
         _timer = new BackgroundTimer(static state => ((Action)state!).Invoke(), look);
     }
 

@@ -12,7 +12,7 @@ internal abstract class DescriptorSource : EventSource
 
     public sealed override bool HasWork => false;
 
-    public sealed override bool IsForsaken => false;
+    public sealed override bool IsUnattended => false;
 
     /// <summary>The descriptor that is watched, or was last; null before that.</summary>
     protected SafeHandle? Descriptor { get; private set; }

@@ -105,7 +105,7 @@ internal sealed partial class EventLoop
         {
             // StoreLoad: the state is stored before the look. A thread that stops reading does so before it looks at
             // the state. Looked at before the source may be unmapped.
-            bool isForsaken = source.IsForsaken;
+            bool isForsaken = source.IsUnattended;
             Drop(index);
             if (isForsaken)
             {

@@ -30,7 +30,7 @@ internal sealed partial class EventLoop
         ProcessCounts.TakeOvers.Add();
 
         _current?.OnTakingOver();
-        spares.Bring();
+        spares.RequestThread();
     }
 
     // The caller holds the gate.

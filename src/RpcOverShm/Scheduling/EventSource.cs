@@ -106,7 +106,7 @@ internal abstract class EventSource
     public abstract bool TryPark();
 
     /// <summary>Returns whether a source that has just been parked has nobody who looks after it.</summary>
-    public abstract bool IsForsaken { get; }
+    public abstract bool IsUnattended { get; }
 
     /// <summary>The socket became readable, or has ended.</summary>
     public abstract void OnSocket();

@@ -18,7 +18,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     private bool _isClosed;
 
     /// <summary>Requests a thread for the loop: wakes an idle thread, or starts one.</summary>
-    public void Bring()
+    public void RequestThread()
     {
         using (_gate.Enter())
         {

@@ -8,7 +8,7 @@ namespace RpcOverShm.Servers;
 /// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Returns null, and counts the method, if the call is admitted; else its trailer.</summary>
+    /// <summary>Admits and counts a call, or returns the trailer that refuses it.</summary>
     /// <param name="owner">The connection.</param>
     /// <param name="methodName">The full name of the method.</param>
     /// <param name="handler">The method; null if the server has none of this name.</param>
@@ -16,7 +16,7 @@ internal static class CallAdmission
     /// <param name="messageLength">The bytes of the message in the first frame.</param>
     /// <param name="chain">The call with its chain; null if it is of none.</param>
     /// <param name="isOneWay">Whether the call is one-way.</param>
-    public static StatusTrailer? Refuse(
+    public static StatusTrailer? Admit(
         ServerConnection owner,
         string methodName,
         MethodHandler? handler,

@@ -4,8 +4,8 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A call that waits before its method, belongs to a chain, or starts in order; most calls need none. Changed by the
-/// thread that brings the call through its gates, one at a time.
+/// The way of a call through its gates. Only calls that wait, belong to a chain or start in order have one. Changed by
+/// one thread at a time.
 /// </summary>
 /// <param name="call">The call.</param>
 /// <param name="parent">The running call of this side in front of it in its chain; null for none.</param>
@@ -25,20 +25,19 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>The number of calls in front of the call in its chain.</summary>
     public int Depth => IsOfChain ? 1 + (caller?.Depth ?? Parent!.Depth) : 0;
 
-    /// <summary>Whether a stop lets the call run: nobody makes it again, or a running method waits for it.</summary>
+    /// <summary>
+    /// Whether a stop lets the call run: a one-way call is never retried, and a running method may wait for a call of a
+    /// chain.
+    /// </summary>
     public bool IsSparedByStop => call.IsOneWay || IsOfChain;
 
-    public CallStage Stage { get; set; } = CallStage.InOrder;
+    public CallStage Stage { get; set; } = CallStage.EnteredOrder;
 
     /// <summary>The gate of those calls that start in order; null if the call starts at once, or has left it.</summary>
-    public CallGate? Order
-    {
-        get => Volatile.Read(ref _order);
-        set => (_order, Stage) = (value, CallStage.None);
-    }
+    public CallGate? Order => Volatile.Read(ref _order);
 
     /// <summary>Whether the call is counted as admitted, and not inside of its connection's gate.</summary>
-    public bool IsUnbegun { get; set; }
+    public bool IsPending { get; set; }
 
     /// <summary>Whether the call is counted among the queued ones of its connection.</summary>
     public bool IsQueued { get; set; }
@@ -52,33 +51,36 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>The call that the starting thread runs next.</summary>
     public CallTicket? NextInOrder { get; set; }
 
+    /// <summary>Sets the order in which the call starts, before it comes to its gates.</summary>
+    public void SetOrder(CallGate order) => (_order, Stage) = (order, CallStage.BeforeOrder);
+
     /// <summary>Returns the order to the one thread that leaves it.</summary>
     public CallGate? TakeOrder() => _order is null ? null : Interlocked.Exchange(ref _order, null);
 
     /// <summary>
     /// Removes a waiting call that has ended. Returns true to one thread, which releases what is kept for it.
     /// </summary>
-    public bool TryLeave() => Gate?.TryTakeOut(this) == true;
+    public bool TryStopWaiting() => Gate?.TryTakeOut(this) == true;
 
     public override void OnWait()
     {
         // Nobody awaits it: it goes on by itself.
     }
 
-    public override void OnGranted() => call.Owner.GoOn(this);
+    public override void OnGranted() => call.Owner.OnGateEntered(this);
 }
 
 /// <summary>The last gate that a call has entered on the way to its method.</summary>
 internal enum CallStage : byte
 {
-    None,
+    BeforeOrder,
 
     /// <summary>It may start, as the order of its service's calls goes.</summary>
-    InOrder,
+    EnteredOrder,
 
     /// <summary>It has a place of its connection.</summary>
-    AtConnection,
+    EnteredConnection,
 
     /// <summary>It has a place of the server too.</summary>
-    AtServer,
+    EnteredServer,
 }

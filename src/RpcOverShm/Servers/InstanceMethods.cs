@@ -33,7 +33,7 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         UnaryServerMethod<TRequest, TResponse> served = (request, context) =>
             activation.RunAsync(context, service => run(service, request, context));
-        if (TryName(method))
+        if (TryAddName(method))
         {
             _result.AddMethod(method, served);
         }
@@ -47,7 +47,7 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         ClientStreamingServerMethod<TRequest, TResponse> served = (requests, context) =>
             activation.RunAsync(context, service => run(service, requests, context));
-        if (TryName(method))
+        if (TryAddName(method))
         {
             _result.AddMethod(method, served);
         }
@@ -61,7 +61,7 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         ServerStreamingServerMethod<TRequest, TResponse> served = (request, responses, context) =>
             activation.RunAsync(context, service => run(service, request, responses, context));
-        if (TryName(method))
+        if (TryAddName(method))
         {
             _result.AddMethod(method, served);
         }
@@ -75,14 +75,14 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         DuplexStreamingServerMethod<TRequest, TResponse> served = (requests, responses, context) =>
             activation.RunAsync(context, service => run(service, requests, responses, context));
-        if (TryName(method))
+        if (TryAddName(method))
         {
             _result.AddMethod(method, served);
         }
     }
 
     // A second method of the same name is refused when the service is built, because some binders catch the exception.
-    private bool TryName(IMethod method)
+    private bool TryAddName(IMethod method)
     {
         if (_isBuilt)
         {

@@ -77,7 +77,7 @@ internal static class MethodInvoker
             Task running = call.IsEnded ? Task.CompletedTask : handler.InvokeAsync(call, context);
             if (!running.IsCompletedSuccessfully)
             {
-                GoOn(call, running, context, observation);
+                EndWhenCompleted(call, running, context, observation);
                 return;
             }
 
@@ -92,7 +92,7 @@ internal static class MethodInvoker
         call.OnMethodReturned();
     }
 
-    private static async void GoOn(
+    private static async void EndWhenCompleted(
         ServerCall call, Task running, ShmServerCallContext context, CallObservation? observation)
     {
         try

@@ -22,14 +22,14 @@ internal sealed partial class ServerCall
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
         CallTicket? chain = IsOneWay || request.Parent is null ? null : owner.FindChain(this, request.Parent);
-        if (CallAdmission.Refuse(
+        if (CallAdmission.Admit(
             owner, MethodName, _handler, request, message.Length, chain, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
-        _left = IsOneWay ? LeftCall.Admitted : LeftCall.Over;
+        _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
         Ticket = chain;
         if (chain?.Caller is { } caller)
         {
@@ -125,7 +125,7 @@ internal sealed partial class ServerCall
 
         // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
         // on for long, and does not keep the other calls.
-        if (!IsOneWay || !IsAllSent || !owner.LeaveBehind(this))
+        if (!IsOneWay || !IsAllSent || !owner.TryOrphan(this))
         {
             EndUnanswered();
             Connection.Sender.Forget(this);
@@ -146,7 +146,7 @@ internal sealed partial class ServerCall
     {
         // A stream of requests begins at once. Any other call costs memory until its request is whole.
         if (!_handler!.IsRequestStream
-            && owner.TryCountUnbegun(Ticket ??= new CallTicket(this)) is { } refusal)
+            && owner.TryCountPending(Ticket ??= new CallTicket(this)) is { } refusal)
         {
             Refuse(refusal);
             return false;

@@ -7,7 +7,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>The response of a call: its headers, its messages and the End frame.</summary>
+/// <content>The response of a call: its headers, its messages and the End frame.</content>
 internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
@@ -223,7 +223,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         }
 
         Connection.Sender.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
-        AfterEnd(isToldMethod: isStop);
+        AfterEnd(cancelsMethod: isStop);
     }
 
     // A client may not listen for failures, and may have left.

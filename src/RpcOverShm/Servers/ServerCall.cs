@@ -23,12 +23,14 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private int _ended; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
-    private LeftCall _left;           // of a one-way call
+    private OrphanState _orphanState; // of a one-way call
 
-    /// <summary>The call at its gates if it waits, is of a chain or starts in order; null for most calls.</summary>
+    /// <summary>
+    /// The ticket of a call that waits, belongs to a chain or starts in order; null for most calls.
+    /// </summary>
     public CallTicket? Ticket { get; set; }
 
-    /// <summary>The call as the calls of its method know it; null if none may name it.</summary>
+    /// <summary>The call as parent of the calls that its method makes; null if none needs it.</summary>
     public RunningCall? Running { get; set; }
 
     /// <summary>The full name of the method, with the leading slash.</summary>
@@ -77,7 +79,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override int Depth => Ticket?.Depth ?? 0;
 
-    public override ParentCall? Name => new ParentCall(Connection.Id, Id);
+    public override ParentCall? Reference => new ParentCall(Connection.Id, Id);
 
     public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
@@ -133,9 +135,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
-        if (owner.IsNamed)
+        if (owner.TracksRunningCalls)
         {
-            owner.Name(this);
+            owner.SetRunningCall(this);
         }
     }
 
@@ -147,28 +149,28 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
-    public void OnLeftQueue()
+    public void ReleaseUnbegun()
     {
         _request.Release();
-        owner.OnLeft(this);
+        owner.OnNeverBegun(this);
     }
 
     /// <summary>
     /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over, or was
     /// refused.
     /// </summary>
-    public bool TryMarkLeft() =>
-        Interlocked.CompareExchange(ref _left, LeftCall.Left, LeftCall.Admitted) == LeftCall.Admitted;
+    public bool TryMarkOrphaned() =>
+        Interlocked.CompareExchange(ref _orphanState, OrphanState.Orphaned, OrphanState.Admitted) == OrphanState.Admitted;
 
     /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
-    public bool TryMarkOver() => Interlocked.Exchange(ref _left, LeftCall.Over) != LeftCall.Left;
+    public bool TryMarkOver() => Interlocked.Exchange(ref _orphanState, OrphanState.Over) != OrphanState.Orphaned;
 
-    /// <summary>Refuses a call that waits for its turn. It is in no list anymore.</summary>
+    /// <summary>Refuses a call whose method has not begun and that waits at no gate.</summary>
     public void Refuse(in Status status)
     {
         _isRefused = true;
         TryEnd(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
-        OnLeftQueue();
+        ReleaseUnbegun();
     }
 
     /// <summary>Takes the single request of the call. The method's thread calls this once.</summary>
@@ -217,20 +219,20 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         _isStopped |= !IsEnded;
         if (TrySetEnded(StatusCode.Unavailable))
         {
-            AfterEnd(isToldMethod: true);
+            AfterEnd(cancelsMethod: true);
         }
     }
 
-    private void AfterEnd(bool isToldMethod)
+    private void AfterEnd(bool cancelsMethod)
     {
         Volatile.Read(ref _deadline)?.Dispose();
         Requests?.Abort();
-        if (isToldMethod)
+        if (cancelsMethod)
         {
             ServerCallCancellation.Fire(ref _token);
-            if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryLeave() == true)
+            if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryStopWaiting() == true)
             {
-                OnLeftQueue();
+                ReleaseUnbegun();
             }
         }
     }
@@ -259,7 +261,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 }
 
 /// <summary>Whether a one-way call has outlived its connection: its bytes count for the user then.</summary>
-internal enum LeftCall : byte
+internal enum OrphanState : byte
 {
     /// <summary>The method has ended, or will not begin. So are calls that are refused at their start.</summary>
     Over,
@@ -268,5 +270,5 @@ internal enum LeftCall : byte
     Admitted,
 
     /// <summary>The connection was closed before the method was over.</summary>
-    Left,
+    Orphaned,
 }

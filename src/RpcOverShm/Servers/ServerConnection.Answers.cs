@@ -4,9 +4,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <content>
-/// The methods that have ended and wait with their answers, because the client does not read those before. So the
-/// queued answers exceed their share by those only that are serialised at the same moment. Meanwhile no method begins:
-/// its answer would wait too, and nothing counts it.
+/// Back-pressure for a client that does not read its responses: methods that have ended wait before they queue theirs.
+/// So the queued responses exceed their share only by those that are serialised at the same moment. Meanwhile no method
+/// begins: its response would wait too, and nothing counts it.
 /// </content>
 internal sealed partial class ServerConnection
 {
@@ -27,7 +27,7 @@ internal sealed partial class ServerConnection
     public int Late => Volatile.Read(ref _late);
 
     // Whether no method may begin, because of answers that the client does not read.
-    private bool IsHeldByAnswers => Budget.IsFullOfAnswers || Late > 0;
+    private bool IsPausedByAnswers => Budget.IsFullOfAnswers || Late > 0;
 
     /// <summary>
     /// Waits until the answer of a method may be queued, or its call has ended. The caller then calls
@@ -74,9 +74,9 @@ internal sealed partial class ServerConnection
             LetAnswer();
         }
 
-        if (late == 0 && _gate.Waiting > 0)
+        if (late == 0 && _connectionGate.Waiting > 0)
         {
-            _gate.LetIn();
+            _connectionGate.LetIn();
         }
     }
 
@@ -98,9 +98,9 @@ internal sealed partial class ServerConnection
     }
 
     // Also called under a sender's gate.
-    private void GoOnLater()
+    private void QueuePump()
     {
-        if ((_gate.Waiting > 0 || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)
+        if ((_connectionGate.Waiting > 0 || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)
         {
             PoolWork.Queue(
                 static connection =>
@@ -108,7 +108,7 @@ internal sealed partial class ServerConnection
                     Volatile.Write(ref connection._isPumpQueued, 0);
                     Interlocked.MemoryBarrier();
                     connection.LetAnswer();
-                    connection._gate.LetIn(mayPass: true);
+                    connection._connectionGate.LetIn(mayBorrow: true);
                 },
                 this);
         }

@@ -11,7 +11,7 @@ internal sealed partial class ServerConnection
     // The objects of a call that has not begun, besides its metadata and request.
     private const int CallBytes = 1 << 10;
 
-    private int _unbegun; // admitted calls that wait for their request, their order or a place here
+    private int _pending; // admitted calls that wait for their request, their order or a place here
     private int _queued;  // calls that wait for their order or a place
     private TaskCompletionSource? _drained;
 
@@ -28,16 +28,16 @@ internal sealed partial class ServerConnection
         {
             // A call that enters the gate is counted there before it is counted off here; for one that waits again it
             // is the other way round.
-            int unbegun = Volatile.Read(ref _unbegun);
-            int inside = _gate.Inside;
-            return Math.Max(unbegun, Volatile.Read(ref _unbegun)) + inside;
+            int pending = Volatile.Read(ref _pending);
+            int inside = _connectionGate.Inside;
+            return Math.Max(pending, Volatile.Read(ref _pending)) + inside;
         }
     }
 
     /// <summary>
     /// Counts an admitted call that waits for the end of its request. Returns null, or the status of its refusal.
     /// </summary>
-    public Status? TryCountUnbegun(CallTicket ticket) => CountUnbegun(ticket) ?? TryCharge(ticket, requestBytes: 0);
+    public Status? TryCountPending(CallTicket ticket) => CountPending(ticket) ?? TryCharge(ticket, requestBytes: 0);
 
     // Counted down before by an interlocked operation; WhenEmptyAsync stores the source before it counts.
     private void CompleteDrain()
@@ -64,25 +64,25 @@ internal sealed partial class ServerConnection
             return null;
         }
 
-        bool isHeld = gate != _server && IsHeldByAnswers;
+        bool isPaused = gate != _serverGate && IsPausedByAnswers;
         int most = Limits.Queued;
         if (_orders is not null)
         {
             // Those that wait for their order need no place yet.
-            most += Math.Max(0, Limits.PerConnection - _gate.Inside);
+            most += Math.Max(0, Limits.PerConnection - _connectionGate.Inside);
         }
 
         if (!ticket.Call.IsOneWay && Queued >= most)
         {
             Refused(ServerLimits.QueuedOption, Limits.Queued);
-            return isHeld
+            return isPaused
                 ? StatusMapping.BufferFull(Budget)
                 : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.Queued);
         }
 
         if (TryCharge(ticket, requestBytes) is { } refusal)
         {
-            return isHeld ? StatusMapping.BufferFull(Budget) : refusal;
+            return isPaused ? StatusMapping.BufferFull(Budget) : refusal;
         }
 
         // The window of one-way calls bounds those that wait, and so that none is lost, nothing else does.
@@ -111,9 +111,9 @@ internal sealed partial class ServerConnection
     }
 
     private string OptionOf(CallGate gate) =>
-        gate == _server ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
+        gate == _serverGate ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
 
-    private long LimitOf(CallGate gate) => gate == _server ? Limits.Calls!.Value : Limits.PerConnection;
+    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.Calls!.Value : Limits.PerConnection;
 
     private void Refused(string option, long limit) => LimitEvents.Reached(
         Settings.Logger, option, limit, $"{PeerName}: a call was refused.");
@@ -121,12 +121,12 @@ internal sealed partial class ServerConnection
     // A burst of calls is no cause for alarm; a client that does not read its answers may be one.
     private void ReportWait(CallGate gate)
     {
-        if (gate.Waiting > 0 || (gate != _gate && gate != _server))
+        if (gate.Waiting > 0 || (gate != _connectionGate && gate != _serverGate))
         {
             return;
         }
 
-        if (gate == _gate && IsHeldByAnswers)
+        if (gate == _connectionGate && IsPausedByAnswers)
         {
             LimitEvents.Reached(
                 Settings.Logger,
@@ -136,39 +136,39 @@ internal sealed partial class ServerConnection
             return;
         }
 
-        string who = gate == _gate
+        string who = gate == _connectionGate
             ? $"{PeerName}: its calls wait for their turn."
             : $"calls wait for their turn, the first of {PeerName}.";
         LimitEvents.Waited(Settings.Logger, OptionOf(gate), LimitOf(gate), who);
     }
 
     /// <summary>Counts a call. Returns the status of its refusal if a stop may not have counted it.</summary>
-    private Status? CountUnbegun(CallTicket ticket)
+    private Status? CountPending(CallTicket ticket)
     {
-        if (ticket.IsUnbegun)
+        if (ticket.IsPending)
         {
             return null;
         }
 
-        ticket.IsUnbegun = true;
-        Interlocked.Increment(ref _unbegun); // StoreLoad: counted before it looks for the stop, which counts later.
+        ticket.IsPending = true;
+        Interlocked.Increment(ref _pending); // StoreLoad: counted before it looks for the stop, which counts later.
         return _isRefusing && !ticket.IsSparedByStop ? StatusMapping.ServerStopping : null;
     }
 
-    /// <summary>Takes a call off the count of unbegun ones: it is inside of the connection's gate.</summary>
-    private void SetPlaced(CallTicket ticket)
+    /// <summary>Takes a call off the count of pending ones: it is inside of the connection's gate.</summary>
+    private void UncountPending(CallTicket ticket)
     {
-        if (ticket.IsUnbegun)
+        if (ticket.IsPending)
         {
-            ticket.IsUnbegun = false;
-            Interlocked.Decrement(ref _unbegun);
+            ticket.IsPending = false;
+            Interlocked.Decrement(ref _pending);
         }
     }
 
     /// <summary>Takes a call off the counts of those that have not begun.</summary>
-    private void SetBegun(CallTicket ticket)
+    private void UncountWaiting(CallTicket ticket)
     {
-        SetPlaced(ticket);
+        UncountPending(ticket);
         if (ticket.IsQueued)
         {
             ticket.IsQueued = false;

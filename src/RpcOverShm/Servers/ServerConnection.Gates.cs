@@ -18,15 +18,15 @@ internal sealed partial class ServerConnection
     [ThreadStatic]
     private static CallTicket? s_started;
 
-    private readonly CallGate _server;
-    private readonly CallGate _gate;
+    private readonly CallGate _serverGate;
+    private readonly CallGate _connectionGate;
     private ConcurrentDictionary<string, CallGate>? _orders; // by service
 
     /// <summary>
-    /// Whether calls of a method may ever have to wait for a place that running calls keep, or are callbacks. The
-    /// running calls must then be known, from the first on: one that runs for long began when no limit was near.
+    /// Whether calls that methods make can be callbacks or wait at a full gate. Running calls are then tracked from the
+    /// first on, because a long one began before the limit was reached.
     /// </summary>
-    public bool IsNamed => IsOfThisProcess || Connection.IsPeerServing || !_server.IsUnlimited;
+    public bool TracksRunningCalls => IsOfThisProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
 
     /// <summary>
     /// Returns a call with its chain, by the name of the parent that its head has; null if no call of this side is in
@@ -36,16 +36,16 @@ internal sealed partial class ServerConnection
     {
         if (Connection.FindCaller(name) is { } caller)
         {
-            RunningCall? maker = (caller as ICallOfMethod)?.Maker;
-            return new CallTicket(call, maker?.Server == _server ? maker : null, caller);
+            RunningCall? maker = (caller as INestedCall)?.Parent;
+            return new CallTicket(call, maker?.ServerGate == _serverGate ? maker : null, caller);
         }
 
-        return IsOfThisProcess && RunningCall.Find(name, _server) is { } parent ? new CallTicket(call, parent) : null;
+        return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent ? new CallTicket(call, parent) : null;
     }
 
     /// <summary>
     /// Returns whether an admitted call may begin now. If not, it waits, or <paramref name="refusal"/> is its status.
-    /// Only the holder of the reader role calls this, and <see cref="OnLeft"/> after a refusal.
+    /// Only the holder of the reader role calls this, and <see cref="OnNeverBegun"/> after a refusal.
     /// </summary>
     public bool TryBegin(ServerCall call, int requestBytes, out Status? refusal)
     {
@@ -53,18 +53,18 @@ internal sealed partial class ServerConnection
         if (call.Handler.IsOrdered && call.Ticket is not { IsOfChain: true })
         {
             call.Ticket ??= new CallTicket(call);
-            call.Ticket.Order = OrderOf(call.Handler.ServiceName);
+            call.Ticket.SetOrder(OrderOf(call.Handler.ServiceName));
         }
 
-        if (call.Ticket is null && !IsHeldByAnswers && _gate.TryEnter())
+        if (call.Ticket is null && !IsPausedByAnswers && _connectionGate.TryEnter())
         {
             // StoreLoad: inside before it looks for the stop, which looks for calls inside after it has begun.
-            if (!_isRefusing && _server.TryEnter())
+            if (!_isRefusing && _serverGate.TryEnter())
             {
                 return true;
             }
 
-            call.Ticket = new CallTicket(call) { Stage = CallStage.AtConnection };
+            call.Ticket = new CallTicket(call) { Stage = CallStage.EnteredConnection };
             if (_isRefusing && !call.IsOneWay)
             {
                 refusal = StatusMapping.ServerStopping;
@@ -72,72 +72,71 @@ internal sealed partial class ServerConnection
             }
         }
 
-        return TryGoOn(call.Ticket ??= new CallTicket(call), requestBytes, out refusal);
+        return TryEnterGates(call.Ticket ??= new CallTicket(call), requestBytes, out refusal);
     }
 
     /// <summary>Goes on with a call that was let into the gate at which it waited.</summary>
-    public void GoOn(CallTicket ticket)
+    public void OnGateEntered(CallTicket ticket)
     {
         if (Connection.CloseReason is not null)
         {
             ticket.Call.EndWithConnection();
         }
 
-        OnEntered(ticket);
+        Advance(ticket);
         if (ticket.Call.IsEnded)
         {
-            LeaveLater(ticket.Call);
+            ReleaseLater(ticket.Call);
         }
-        else if (TryGoOn(ticket, requestBytes: 0, out _))
+        else if (TryEnterGates(ticket, requestBytes: 0, out _))
         {
             StartLater(ticket); // One that has waited was counted and charged, so it is not refused.
         }
     }
 
     /// <summary>
-    /// Lets a call wait again whose method is about to begin, while answers hold methods back: many calls may have been
-    /// let begin, and queued to the thread pool, before the first answer was there. Returns whether it waits, or was
-    /// refused.
+    /// Makes a call wait again, although its method was about to begin, while the client leaves responses unread: many
+    /// calls may have been let in before the first response existed. Returns true if the call waits or was refused.
     /// </summary>
     public bool TryPutBack(ServerCall call, int requestBytes)
     {
-        if (!IsHeldByAnswers || call.IsOneWay || call.IsEnded || call.Ticket is { HasPassed: true })
+        if (!IsPausedByAnswers || call.IsOneWay || call.IsEnded || call.Ticket is { HasBorrowed: true })
         {
             return false;
         }
 
-        CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.AtServer };
-        if (_gate.TryPassInside(ticket))
+        CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.EnteredServer };
+        if (_connectionGate.TryBorrowInside(ticket))
         {
             return false; // A method that waits for it may be one whose answer the client reads next.
         }
 
         Status? refusal = _isRefusing && !ticket.IsSparedByStop
             ? StatusMapping.ServerStopping
-            : TryQueue(ticket, _gate, requestBytes);
+            : TryQueue(ticket, _connectionGate, requestBytes);
         if (refusal is { } why)
         {
             call.Refuse(why);
             return true;
         }
 
-        ReportWait(_gate);
-        _ = CountUnbegun(ticket); // It is counted as one inside.
-        ticket.Stage = CallStage.InOrder;
-        _server.Leave(); // A call of another connection takes its place.
-        _gate.WaitAgain(ticket);
-        LeaveIfEnded(ticket, _gate);
+        ReportWait(_connectionGate);
+        _ = CountPending(ticket); // It is counted as one inside.
+        ticket.Stage = CallStage.EnteredOrder;
+        _serverGate.Leave(); // A call of another connection takes its place.
+        _connectionGate.WaitAgain(ticket);
+        StopWaitingIfEnded(ticket, _connectionGate);
         return true;
     }
 
     /// <summary>Uncounts a call that has ended before its method began. Begins another one in its place.</summary>
-    public void OnLeft(ServerCall call)
+    public void OnNeverBegun(ServerCall call)
     {
         if (call.Ticket is { } ticket)
         {
             LeaveOrder(ticket);
-            LeaveGates(ticket, ticket.Stage, name: null);
-            SetBegun(ticket);
+            LeaveGates(ticket, ticket.Stage, running: null);
+            UncountWaiting(ticket);
         }
 
         AfterLeaving(call);
@@ -153,7 +152,7 @@ internal sealed partial class ServerConnection
             LeaveOrder(ticket);
         }
 
-        LeaveGates(call.Ticket, CallStage.AtServer, call.Running);
+        LeaveGates(call.Ticket, CallStage.EnteredServer, call.Running);
         AfterLeaving(call);
     }
 
@@ -168,7 +167,7 @@ internal sealed partial class ServerConnection
             return;
         }
 
-        if (ticket.Stage == CallStage.None)
+        if (ticket.Stage == CallStage.BeforeOrder)
         {
             return; // It has not come to the gate, or has ended there.
         }
@@ -185,9 +184,9 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Makes a call that is about to run known to the calls of its method.</summary>
-    public void Name(ServerCall call)
+    public void SetRunningCall(ServerCall call)
     {
-        var running = new RunningCall(call, _server, call.Ticket?.Parent);
+        var running = new RunningCall(call, _serverGate, call.Ticket?.Parent);
         call.Running = running;
         RunningCall.Set(running);
     }
@@ -195,7 +194,7 @@ internal sealed partial class ServerConnection
     // Takes the waiting calls out of all gates and refuses them. Those that would have to wait later see the flag.
     private void RefuseWaiting()
     {
-        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _gate, _server])
+        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _connectionGate, _serverGate])
         {
             foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsSparedByStop))
             {
@@ -212,16 +211,16 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Brings a call through the gates before it. Returns whether it has entered all.</summary>
-    private bool TryGoOn(CallTicket ticket, int requestBytes, out Status? refusal)
+    private bool TryEnterGates(CallTicket ticket, int requestBytes, out Status? refusal)
     {
         refusal = null;
-        while (ticket.Stage < CallStage.AtServer)
+        while (ticket.Stage < CallStage.EnteredServer)
         {
             CallGate gate = ticket.Stage switch
             {
-                CallStage.None => ticket.Order!,
-                CallStage.InOrder => _gate,
-                _ => _server,
+                CallStage.BeforeOrder => ticket.Order!,
+                CallStage.EnteredOrder => _connectionGate,
+                _ => _serverGate,
             };
             if (!gate.TryEnter(ticket))
             {
@@ -232,9 +231,9 @@ internal sealed partial class ServerConnection
                 }
 
                 ReportWait(gate);
-                if (ticket.Stage < CallStage.AtConnection)
+                if (ticket.Stage < CallStage.EnteredConnection)
                 {
-                    refusal = CountUnbegun(ticket);
+                    refusal = CountPending(ticket);
                     if (refusal is not null)
                     {
                         return false;
@@ -243,33 +242,33 @@ internal sealed partial class ServerConnection
 
                 if (gate.EnterOrWait(ticket) == false)
                 {
-                    LeaveIfEnded(ticket, gate);
+                    StopWaitingIfEnded(ticket, gate);
                     return false;
                 }
             }
 
-            if (!OnEntered(ticket))
+            if (!Advance(ticket))
             {
                 refusal = StatusMapping.ServerStopping;
                 return false;
             }
         }
 
-        SetBegun(ticket);
+        UncountWaiting(ticket);
         return true;
     }
 
     // Returns false if the call came while the connection began to stop, which has not seen it.
-    private bool OnEntered(CallTicket ticket)
+    private bool Advance(CallTicket ticket)
     {
         ticket.Stage++;
-        if (ticket.Stage != CallStage.AtConnection)
+        if (ticket.Stage != CallStage.EnteredConnection)
         {
             return true;
         }
 
-        bool wasCounted = ticket.IsUnbegun;
-        SetPlaced(ticket);
+        bool wasCounted = ticket.IsPending;
+        UncountPending(ticket);
         return wasCounted || !_isRefusing || ticket.IsSparedByStop;
     }
 
@@ -286,11 +285,11 @@ internal sealed partial class ServerConnection
     }
 
     // A thread that has ended the call, or a stop, may have looked for it before it waited.
-    private void LeaveIfEnded(CallTicket ticket, CallGate gate)
+    private void StopWaitingIfEnded(CallTicket ticket, CallGate gate)
     {
         if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
         {
-            LeaveLater(ticket.Call);
+            ReleaseLater(ticket.Call);
         }
         else if (_isRefusing && !ticket.IsSparedByStop && gate.TryTakeOut(ticket))
         {
@@ -299,18 +298,18 @@ internal sealed partial class ServerConnection
     }
 
     // Not on this thread, as above: the call lets in the next one, which may have ended too, and so on.
-    private static void LeaveLater(ServerCall ended) => PoolWork.Queue(static call => call.OnLeftQueue(), ended);
+    private static void ReleaseLater(ServerCall ended) => PoolWork.Queue(static call => call.ReleaseUnbegun(), ended);
 
-    private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? name)
+    private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? running)
     {
-        if (stage == CallStage.AtServer)
+        if (stage == CallStage.EnteredServer)
         {
-            _server.Leave(ticket, name);
+            _serverGate.Leave(ticket, running);
         }
 
-        if (stage >= CallStage.AtConnection)
+        if (stage >= CallStage.EnteredConnection)
         {
-            _gate.Leave(ticket, name);
+            _connectionGate.Leave(ticket, running);
         }
     }
 

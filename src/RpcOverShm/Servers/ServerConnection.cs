@@ -18,7 +18,7 @@ internal sealed partial class ServerConnection
     // The objects of a closed connection, besides those of its calls.
     private const int ClosedBytes = 16 << 10;
 
-    private readonly BufferBudget _left; // of the user's one-way calls whose connections are closed
+    private readonly BufferBudget _orphanBudget; // of the user's one-way calls whose connections are closed
     private volatile bool _isRefusing;
     private volatile bool _isRefusingOneWay;
     private long _admitted;
@@ -35,13 +35,13 @@ internal sealed partial class ServerConnection
     {
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
-        _server = shared.Calls;
-        _gate = new CallGate(Limits.PerConnection) { IsHeld = () => IsHeldByAnswers, LetInLater = GoOnLater };
+        _serverGate = shared.ServerGate;
+        _connectionGate = new CallGate(Limits.PerConnection) { IsPaused = () => IsPausedByAnswers, LetInLater = QueuePump };
         Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
         {
-            OnAnswersSank = GoOnLater,
+            OnResponsesDrained = QueuePump,
         };
-        _left = shared.LeftBy(link.Identity.UserId);
+        _orphanBudget = shared.OrphanBudgetOf(link.Identity.UserId);
         link.OnUnmapped += Budget.End;
 
         Connection = new Connection(
@@ -62,7 +62,7 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Completes when the connection was closed and the handlers for the end of its session have returned.
     /// </summary>
-    public Task Forgotten { get; set; } = Task.CompletedTask;
+    public Task SessionEnded { get; set; } = Task.CompletedTask;
 
     /// <summary>The name of the peer, as methods see it.</summary>
     public string PeerName => Session?.PeerName ?? $"shm:pid={Connection.Peer.ProcessId}";
@@ -94,14 +94,14 @@ internal sealed partial class ServerConnection
     /// </param>
     public Status? TryAdmit(bool isOfChain, bool isOneWay = false)
     {
-        if (isOneWay && _left.UsedBytes >= _left.LimitBytes)
+        if (isOneWay && _orphanBudget.UsedBytes >= _orphanBudget.LimitBytes)
         {
             LimitEvents.Reached(
                 Settings.Logger,
-                _left.Option,
-                _left.LimitBytes,
+                _orphanBudget.Option,
+                _orphanBudget.LimitBytes,
                 $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
-            return StatusMapping.TooManyLeft(_left);
+            return StatusMapping.TooManyOrphans(_orphanBudget);
         }
 
         // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
@@ -123,11 +123,11 @@ internal sealed partial class ServerConnection
     /// Whether no call and no method lives, and none has begun or ended since the last look; false at the first look.
     /// One thread at a time looks.
     /// </summary>
-    public bool IsQuietSinceLastLook()
+    public bool IsQuietSinceLastCheck()
     {
         // A method that ignores its token runs on after the end of its call.
         (long admitted, bool isIdle) = (Admitted, Running == 0);
-        bool isQuiet = Connection.IsQuietSinceLastLook()
+        bool isQuiet = Connection.IsQuietSinceLastCheck()
             && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
         (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
         return isQuiet;
@@ -149,18 +149,18 @@ internal sealed partial class ServerConnection
     /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed. Returns
     /// false if the method is over.
     /// </summary>
-    public bool LeaveBehind(ServerCall call)
+    public bool TryOrphan(ServerCall call)
     {
         // Set before the mark, after which another thread may read it. Metadata takes more memory than in its records.
         long cost = call.Sending.OneWayCost + MetadataCodec.MeasureKeptBytes(call.RequestHeaders);
         call.Sending.OneWayCost = cost;
-        _left.TakeAnyway(cost);
-        if (call.TryMarkLeft())
+        _orphanBudget.TakeAnyway(cost);
+        if (call.TryMarkOrphaned())
         {
             return true;
         }
 
-        _left.Give(cost);
+        _orphanBudget.Give(cost);
         return false;
     }
 
@@ -169,7 +169,7 @@ internal sealed partial class ServerConnection
     {
         if (!call.TryMarkOver())
         {
-            _left.Give(call.Sending.OneWayCost);
+            _orphanBudget.Give(call.Sending.OneWayCost);
             Connection.Sender.Forget(call);
         }
 
@@ -205,13 +205,13 @@ internal sealed partial class ServerConnection
     /// Completes when no method of a one-way call runs or waits, after the connection was closed. Until then its own
     /// objects count for its user, too.
     /// </summary>
-    public async Task WhenLeftAsync()
+    public async Task WhenOrphansEndAsync()
     {
         if (OneWay.Count > 0)
         {
-            _left.TakeAnyway(ClosedBytes);
+            _orphanBudget.TakeAnyway(ClosedBytes);
             await WhenNoOneWayAsync().ConfigureAwait(false);
-            _left.Give(ClosedBytes);
+            _orphanBudget.Give(ClosedBytes);
         }
     }
 

@@ -36,7 +36,7 @@ internal sealed class ServerCore
         _settings = settings;
         _observer = observer;
         _shared = new SharedLimits(settings.Limits);
-        _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, LookForIdle) : null;
+        _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, CheckIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
         _idleTimer?.Start();
     }
@@ -63,12 +63,12 @@ internal sealed class ServerCore
     /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
     /// clients close the connections when the calls that cross the request have ended; those are served.
     /// </summary>
-    public void LookForIdle()
+    public void CheckIdle()
     {
         ServerSession[] idle;
         using (_gate.Enter())
         {
-            idle = _isStopping ? [] : [.. _connections.Select(one => one.Session!).Where(one => one.LookForIdle())];
+            idle = _isStopping ? [] : [.. _connections.Select(one => one.Session!).Where(one => one.CheckIdle())];
         }
 
         foreach (ServerSession session in idle)
@@ -80,10 +80,10 @@ internal sealed class ServerCore
 
     /// <summary>
     /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
-    /// the grace period, which <paramref name="hurry"/> ends, it cancels the remaining methods and closes the
+    /// the grace period, which <paramref name="graceEnded"/> ends, it cancels the remaining methods and closes the
     /// connections.
     /// </summary>
-    public async Task StopAsync(CancellationToken hurry)
+    public async Task StopAsync(CancellationToken graceEnded)
     {
         // The listener ends first: a client that it still accepts is told to leave like any other.
         await _listener.DisposeAsync().ConfigureAwait(false);
@@ -94,8 +94,8 @@ internal sealed class ServerCore
         }
 
         Task idle = Task.WhenAll(connections.Select(connection => connection.WhenIdleAsync()));
-        await WaitAsync(idle, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
-        await WaitForClientsAsync(connections, hurry).ConfigureAwait(false);
+        await WaitAsync(idle, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitForClientsAsync(connections, graceEnded).ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
         {
             connection.EndAllCalls(StatusMapping.ServerStopping);
@@ -108,31 +108,31 @@ internal sealed class ServerCore
         await CloseAsync(connections).ConfigureAwait(false);
 
         // The handlers of the user for the ends of sessions.
-        Task forgotten = Task.WhenAll(connections.Select(one => one.Forgotten));
-        await WaitAsync(forgotten, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
-        await ReleaseAsync(connections, hurry).ConfigureAwait(false);
+        Task forgotten = Task.WhenAll(connections.Select(one => one.SessionEnded));
+        await WaitAsync(forgotten, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
     }
 
     // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
     // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
     // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
-    private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken hurry)
+    private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
-        await WaitAsync(gone, WaitBounds.SafetyTimeout, hurry).ConfigureAwait(false);
+        await WaitAsync(gone, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
         Task oneWays = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
-        await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
+        await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
     }
 
     // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
     // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
-    private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken hurry)
+    private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(ofSessions, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
+        await WaitAsync(ofSessions, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(ofServer, Timeout.InfiniteTimeSpan, hurry).ConfigureAwait(false);
+        await WaitAsync(ofServer, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
@@ -146,11 +146,11 @@ internal sealed class ServerCore
         await Task.WhenAll(connections.Select(connection => connection.Connection.Closed)).ConfigureAwait(false);
     }
 
-    private static async Task WaitAsync(Task task, TimeSpan longest, CancellationToken hurry)
+    private static async Task WaitAsync(Task task, TimeSpan longest, CancellationToken graceEnded)
     {
         try
         {
-            await task.WaitAsync(longest, hurry).ConfigureAwait(false);
+            await task.WaitAsync(longest, graceEnded).ConfigureAwait(false);
         }
         catch (Exception exception) when (exception is TimeoutException or OperationCanceledException)
         {
@@ -171,20 +171,20 @@ internal sealed class ServerCore
     private void OnConnected(PeerLink link)
     {
         var connection = new ServerConnection(link, _settings, _shared);
-        bool isRequested;
+        bool isAccepted;
         using (_gate.Enter())
         {
-            isRequested = !_isStopping;
-            if (isRequested)
+            isAccepted = !_isStopping;
+            if (isAccepted)
             {
                 connection.Session = new ServerSession(connection, ++_startedSessions, _observer.CreateView);
                 _connections.Add(connection);
             }
         }
 
-        if (!isRequested)
+        if (!isAccepted)
         {
-            // The close is not for the loop of the doors, because it runs the user's logger.
+            // The close runs the user's logger, which the door's loop must not.
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
@@ -202,25 +202,25 @@ internal sealed class ServerCore
             }
         }
 
-        connection.Forgotten = ForgetWhenClosedAsync(connection, session);
+        connection.SessionEnded = EndSessionWhenClosedAsync(connection, session);
         connection.Connection.Start();
     }
 
     private static void Reject(ServerConnection connection) => connection.Connection.Close(s_stopped);
 
-    private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
+    private async Task EndSessionWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
-        _ = ForgetWhenLeftAsync(connection);
+        _ = RemoveWhenOrphansEndAsync(connection);
         ProcessCounts.Sessions.Remove();
         await session.Started.ConfigureAwait(false);
         await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
     // A stop must still find the methods of one-way calls.
-    private async Task ForgetWhenLeftAsync(ServerConnection connection)
+    private async Task RemoveWhenOrphansEndAsync(ServerConnection connection)
     {
-        await connection.WhenLeftAsync().ConfigureAwait(false);
+        await connection.WhenOrphansEndAsync().ConfigureAwait(false);
         using (_gate.Enter())
         {
             _connections.Remove(connection);

@@ -59,12 +59,12 @@ internal sealed class ServerSession
     /// Looks once for calls and callbacks. Returns true, once, when the connection had none for the idle timeout. The
     /// caller serialises the looks.
     /// </summary>
-    public bool LookForIdle()
+    public bool CheckIdle()
     {
         // A connection that was closed may still have methods of one-way calls.
-        bool isQuiet = Connection.CloseReason is null && _connection.IsQuietSinceLastLook();
+        bool isQuiet = Connection.CloseReason is null && _connection.IsQuietSinceLastCheck();
         _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-        return _quietLooks == IdleTimer.QuietLooks;
+        return _quietLooks == IdleTimer.QuietChecks;
     }
 
     /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>
@@ -72,8 +72,8 @@ internal sealed class ServerSession
     public Task EndAsync() => _closed.CancelAsync();
 
     /// <summary>
-    /// Ends the use of the instances when no one-way call is left, which goes on without its client; has them released
-    /// when no method uses them. Does not fail.
+    /// Waits for the one-way calls that outlive the client, then refuses further uses of the instances. They are released
+    /// after their last use. Does not fail.
     /// </summary>
     public async Task EndInstancesAsync(ILogger logger)
     {

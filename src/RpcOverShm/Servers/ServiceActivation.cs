@@ -73,7 +73,7 @@ internal sealed class ServiceActivation<TService>(
             if (settings.Calls is not null && call.Running is null)
             {
                 // In this method, so that the method of the user knows it.
-                call.Owner.Name(call);
+                call.Owner.SetRunningCall(call);
             }
 
             ServiceInstance instance = known ?? await CreateOrWaitAsync(instances, call).ConfigureAwait(false);
@@ -81,7 +81,7 @@ internal sealed class ServiceActivation<TService>(
             {
                 RunningCall running = call.Running!;
                 ticket = new GateTicket(call.Owner, running.FindAbove(gate)) { Gate = gate };
-                running.Ticket = ticket;
+                running.InstanceTicket = ticket;
                 await EnterAsync(gate, ticket, call).ConfigureAwait(false);
             }
 

@@ -135,8 +135,8 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
     }
 
-    // After the end. No use begins any more, so the sum is 0 only if none is left: one that is refused adds to it or
-    // not, and looks for itself.
+    // After the end no use begins, so a sum of 0 is final. A refused use may add 1 for a moment; it then calls this
+    // method itself.
     private void ReleaseIfUnused()
     {
         if (_uses.Value > 0 || Interlocked.Exchange(ref _isReleasing, 1) == 1)

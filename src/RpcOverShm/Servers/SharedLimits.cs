@@ -10,10 +10,10 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class SharedLimits(ServerLimits limits)
 {
-    private readonly ConcurrentDictionary<uint, BufferBudget> _left = new(); // by user
+    private readonly ConcurrentDictionary<uint, BufferBudget> _orphanBudgets = new(); // by user
 
     /// <summary>The gate of the calls of all connections.</summary>
-    public CallGate Calls { get; } = new(limits.Calls);
+    public CallGate ServerGate { get; } = new(limits.Calls);
 
     /// <summary>The bytes that all connections may make this process keep.</summary>
     public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.Bytes);
@@ -22,7 +22,7 @@ internal sealed class SharedLimits(ServerLimits limits)
     /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
     /// much as one connection may make the server keep.
     /// </summary>
-    public BufferBudget LeftBy(uint userId) => _left.GetOrAdd(
+    public BufferBudget OrphanBudgetOf(uint userId) => _orphanBudgets.GetOrAdd(
         userId,
         static (_, of) => new BufferBudget(ServerLimits.ConnectionBytesOption, of.limits.ConnectionBytes, of.Budget),
         (limits, Budget));

@@ -12,7 +12,7 @@ internal sealed class StreamSource(PeerLink link, ByteReceiver receiver, ByteSen
     public override bool HasWork => receiver.HasWork || sender.HasWork;
 
     // A read or write that begins to wait requests the loop.
-    public override bool IsForsaken => false;
+    public override bool IsUnattended => false;
 
     public override bool Run(LoopThread me)
     {

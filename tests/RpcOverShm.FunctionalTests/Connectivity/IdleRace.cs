@@ -33,7 +33,7 @@ internal sealed class IdleRace
                 Timeouts.Eventually(isQuiet).GetAwaiter().GetResult();
 
                 // The first look finds the calls of the last round.
-                for (int i = 0; i < IdleTimer.QuietLooks; i++)
+                for (int i = 0; i < IdleTimer.QuietChecks; i++)
                 {
                     look();
                 }

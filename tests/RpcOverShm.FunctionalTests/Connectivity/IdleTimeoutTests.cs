@@ -10,7 +10,7 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerLost = 102;
-    private const int Looks = 1 + IdleTimer.QuietLooks;
+    private const int Looks = 1 + IdleTimer.QuietChecks;
 
     [Test]
     public async Task IdleChannel_ClosesInOrder_AndConnectsAgainWithTheNextCall()
@@ -66,7 +66,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         for (int i = 0; i < 2 * Looks; i++)
         {
             await client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
-            channel.Connections.LookForIdle();
+            channel.Connections.CheckIdle();
         }
 
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Ready));
@@ -98,7 +98,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         const int Rounds = 1000;
         ShmRig rig = await StartShmAsync(new Script());
         using ShmChannel channel = Open(rig);
-        var race = new IdleRace(channel, channel.Connections.LookForIdle, () => IsQuiet(channel), Rounds);
+        var race = new IdleRace(channel, channel.Connections.CheckIdle, () => IsQuiet(channel), Rounds);
 
         race.Run();
 
@@ -133,7 +133,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     {
         for (int i = 0; i < Looks; i++)
         {
-            channel.Connections.LookForIdle();
+            channel.Connections.CheckIdle();
         }
     }
 }

@@ -67,8 +67,8 @@ internal sealed class IdleSessionTests : CallbackFixture
         for (int i = 0; i < 5; i++)
         {
             await QuietAsync(rig);
-            rig.Server.Running!.LookForIdle();
-            rig.Server.Running!.LookForIdle();
+            rig.Server.Running!.CheckIdle();
+            rig.Server.Running!.CheckIdle();
             rig.Client.Unary(Payloads.Empty);
         }
 
@@ -150,7 +150,7 @@ internal sealed class IdleSessionTests : CallbackFixture
     public async Task Calls_ThatCrossTheRequestToLeave_AllSucceed(int rounds)
     {
         ShmRig rig = await StartShmAsync(new Script(), Options);
-        var race = new IdleRace(rig.ShmChannel, rig.Server.Running!.LookForIdle, () => IsQuiet(rig), rounds);
+        var race = new IdleRace(rig.ShmChannel, rig.Server.Running!.CheckIdle, () => IsQuiet(rig), rounds);
 
         race.Run();
 
@@ -160,9 +160,9 @@ internal sealed class IdleSessionTests : CallbackFixture
 
     private static void Look(ShmRig rig)
     {
-        for (int i = 0; i < 1 + IdleTimer.QuietLooks; i++)
+        for (int i = 0; i < 1 + IdleTimer.QuietChecks; i++)
         {
-            rig.Server.Running!.LookForIdle();
+            rig.Server.Running!.CheckIdle();
         }
     }
 

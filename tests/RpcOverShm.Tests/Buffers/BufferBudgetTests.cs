@@ -42,7 +42,7 @@ internal sealed class BufferBudgetTests
     public void IsFullOfAnswers_AboveHalfTheLimit_UntilEnoughHaveGone()
     {
         int sunk = 0;
-        _budget.OnAnswersSank = () => sunk++;
+        _budget.OnResponsesDrained = () => sunk++;
         _budget.TakeAnswer(4 * MiB);
         bool atHalf = _budget.IsFullOfAnswers;
         _budget.TakeAnswer(1);
@@ -80,7 +80,7 @@ internal sealed class BufferBudgetTests
         var other = new BufferBudget("other", 8 * MiB, _server);
         other.TakeAnswer(6 * MiB);
         _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);
-        _budget.OnAnswersSank = () => sunk++;
+        _budget.OnResponsesDrained = () => sunk++;
         bool isHeld = isHeldBefore && _budget.IsFullOfAnswers;
         _budget.End();
         isHeld |= _budget.IsFullOfAnswers;
@@ -136,7 +136,7 @@ internal sealed class BufferBudgetTests
     public void PartThatTheWholeHolds_IsToldWhenTheWholeHasSunk()
     {
         int sunk = 0;
-        _budget.OnAnswersSank = () => sunk++;
+        _budget.OnResponsesDrained = () => sunk++;
         var other = new BufferBudget("other", 8 * MiB, _server);
         other.TryTake(4 * MiB);
         _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);

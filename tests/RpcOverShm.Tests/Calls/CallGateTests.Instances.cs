@@ -13,14 +13,14 @@ public partial class CallGateTests
         Visitor second = Waiting(gate);
         Visitor third = Waiting(gate);
 
-        first.Running.LetGo();
+        first.Running.YieldInstance();
         Assert.That(second.IsInside, Is.True);
-        Task again = first.Running.TakeAgainAsync();
+        Task again = first.Running.ReenterInstanceAsync();
         Assert.That(again.IsCompleted, Is.False);
-        Assert.That(first.Running.TakeAgainAsync(), Is.SameAs(again), "another callback of the same call");
+        Assert.That(first.Running.ReenterInstanceAsync(), Is.SameAs(again), "another callback of the same call");
         second.End();
         Assert.That((again.IsCompleted, third.IsInside), Is.EqualTo((true, false)));
-        Assert.That(first.Running.TakeAgainAsync().IsCompleted, Is.True);
+        Assert.That(first.Running.ReenterInstanceAsync().IsCompleted, Is.True);
         first.End();
 
         Assert.That(third.IsInside, Is.True);
@@ -31,15 +31,15 @@ public partial class CallGateTests
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
-        first.Running.LetGo();
+        first.Running.YieldInstance();
         Visitor second = Entered(gate);
-        Task again = first.Running.TakeAgainAsync();
-        first.Running.LetGo();
+        Task again = first.Running.ReenterInstanceAsync();
+        first.Running.YieldInstance();
         first.End();
-        first.Running.LetGo();
+        first.Running.YieldInstance();
 
         Assert.That(again.IsCompleted, Is.True, "nobody waits for an ended call");
-        Assert.That(first.Running.TakeAgainAsync().IsCompleted, Is.True);
+        Assert.That(first.Running.ReenterInstanceAsync().IsCompleted, Is.True);
         Visitor third = Waiting(gate);
         second.End();
         Assert.That(third.IsInside, Is.True);
@@ -55,13 +55,13 @@ public partial class CallGateTests
         Visitor deeper = Entered(gate, nested);
         Visitor sibling = Waiting(gate, first);
 
-        Assert.That(new Visitor(gate, _lane).Enter(mostInLanes: 0), Is.Null, "of no chain");
+        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.Null, "of no chain");
         deeper.End();
         Assert.That(sibling.IsInside, Is.False);
         nested.End();
         Assert.That(sibling.IsInside, Is.True);
         sibling.End();
-        Assert.That(new Visitor(gate, _lane).Enter(mostInLanes: 0), Is.Null, "the first still runs");
+        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.Null, "the first still runs");
         first.End();
         Entered(gate);
     }
@@ -79,7 +79,7 @@ public partial class CallGateTests
         }
         else
         {
-            first.Running.LetGo();
+            first.Running.YieldInstance();
         }
 
         Assert.That(other.IsInside, Is.False, "the nested call is inside");
@@ -94,9 +94,9 @@ public partial class CallGateTests
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
         Visitor nested = Entered(gate, first);
-        nested.Running.LetGo();
+        nested.Running.YieldInstance();
         Visitor sibling = Entered(gate, first);
-        Task again = nested.Running.TakeAgainAsync();
+        Task again = nested.Running.ReenterInstanceAsync();
         Assert.That(again.IsCompleted, Is.False);
 
         sibling.End();
@@ -110,18 +110,18 @@ public partial class CallGateTests
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
-        first.Running.LetGo();
+        first.Running.YieldInstance();
         Visitor other = Entered(gate);
         Visitor nested = Waiting(gate, first);
-        Task again = first.Running.TakeAgainAsync();
+        Task again = first.Running.ReenterInstanceAsync();
 
         other.End();
         Assert.That((nested.IsInside, again.IsCompleted), Is.EqualTo((true, false)), "in their order");
         nested.End();
         Assert.That(again.IsCompleted, Is.True);
-        first.Running.LetGo();
+        first.Running.YieldInstance();
         other = Entered(gate);
-        again = first.Running.TakeAgainAsync();
+        again = first.Running.ReenterInstanceAsync();
         nested = Waiting(gate, first);
         other.End();
 

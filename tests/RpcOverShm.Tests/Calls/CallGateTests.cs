@@ -19,7 +19,7 @@ public partial class CallGateTests
     {
         var gate = new CallGate(limit: 2, isOfInstance: true);
         Visitor[] calls = [.. Enumerable.Range(0, 5).Select(_ => new Visitor(gate, _lane))];
-        bool?[] entered = [.. calls.Select(call => call.Enter(mostInLanes: 2))];
+        bool?[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
 
         bool?[] expected = [true, true, false, false, null];
         Assert.That(entered, Is.EqualTo(expected));
@@ -57,11 +57,11 @@ public partial class CallGateTests
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
         var left = new Visitor(gate, _lane);
-        left.Enter(mostInLanes: 1);
+        left.Enter(maxWaiting: 1);
         left.End();
         Assert.That(gate.Waiting, Is.Zero);
         var next = new Visitor(gate, _lane);
-        Assert.That(next.Enter(mostInLanes: 1), Is.False);
+        Assert.That(next.Enter(maxWaiting: 1), Is.False);
 
         first.End();
 
@@ -108,13 +108,13 @@ public partial class CallGateTests
 
         Assert.That(gate.TryEnter(nested));
         Assert.That(gate.TryEnter(second), Is.False, "one at a time");
-        Assert.That(RunningCall.Find(parent.Name!, gate), Is.SameAs(parent));
-        Assert.That(RunningCall.Find(parent.Name!, new CallGate(limit: 1)), Is.Null, "of another server");
+        Assert.That(RunningCall.Find(parent.Reference!, gate), Is.SameAs(parent));
+        Assert.That(RunningCall.Find(parent.Reference!, new CallGate(limit: 1)), Is.Null, "of another server");
         parent.End();
         gate.Leave(null, parent);
 
         Assert.That(gate.Inside, Is.EqualTo(1));
-        Assert.That(RunningCall.Find(parent.Name!, gate), Is.Null);
+        Assert.That(RunningCall.Find(parent.Reference!, gate), Is.Null);
         Assert.That(gate.TryEnter(second), Is.False);
         gate.Leave(nested);
         Assert.That(gate.Inside, Is.Zero);
@@ -178,7 +178,7 @@ public partial class CallGateTests
             {
                 RunningCall call = Named(rig, gate, number);
                 call.Publish();
-                ParentCall name = call.Name!;
+                ParentCall name = call.Reference!;
                 wrong += RunningCall.Find(name with { }, gate) == call ? 0 : 1;
                 call.End();
                 wrong += RunningCall.Find(name, gate) is null ? 0 : 1;
@@ -233,17 +233,17 @@ public partial class CallGateTests
                 case 0:
                     bool isNested = some is { IsInside: true, Depth: < Depth };
                     var call = new Visitor(gate, new object(), isNested ? some : null);
-                    if (call.Enter(mostInLanes: 5) is not null)
+                    if (call.Enter(maxWaiting: 5) is not null)
                     {
                         calls.Add(call);
                     }
 
                     break;
                 case 1:
-                    some?.Running.LetGo();
+                    some?.Running.YieldInstance();
                     break;
                 case 2:
-                    _ = some?.Running.TakeAgainAsync();
+                    _ = some?.Running.ReenterInstanceAsync();
                     break;
                 case 3 when some is not null:
                     some.End();
@@ -292,11 +292,11 @@ public partial class CallGateTests
         Visitor running = Entered(gate);
         Visitor nested = Entered(gate, running);
 
-        Assert.That(gate.TryPassInside(nested.Ticket), Is.True);
+        Assert.That(gate.TryBorrowInside(nested.Ticket), Is.True);
 
         Visitor second = Waiting(gate, running);
-        Assert.That((gate.Inside, nested.Ticket.HasPassed), Is.EqualTo((2, true)));
-        Assert.That(gate.TryPassInside(nested.Ticket), Is.False, "It has the name.");
+        Assert.That((gate.Inside, nested.Ticket.HasBorrowed), Is.EqualTo((2, true)));
+        Assert.That(gate.TryBorrowInside(nested.Ticket), Is.False, "It has the name.");
         nested.End();
         Assert.That((gate.Inside, gate.Waiting), Is.EqualTo((2, 0)));
         Assert.That(second.IsInside, Is.True);
@@ -331,7 +331,7 @@ public partial class CallGateTests
             Depth = above is null ? 0 : above.Depth + 1;
             Running = new RunningCall(new RecordingCall(isServed: true), gate, above?.Running);
             Ticket = new GateTicket(lane, above?.Running) { Gate = gate };
-            Running.Ticket = Ticket;
+            Running.InstanceTicket = Ticket;
         }
 
         public int Depth { get; }
@@ -342,9 +342,9 @@ public partial class CallGateTests
 
         public bool IsInside => Ticket.State == GateState.Inside;
 
-        public bool? Enter(int mostInLanes = int.MaxValue)
+        public bool? Enter(int maxWaiting = int.MaxValue)
         {
-            bool? entered = _gate.TryEnter(Ticket) ? true : _gate.EnterOrWait(Ticket, mostInLanes);
+            bool? entered = _gate.TryEnter(Ticket) ? true : _gate.EnterOrWait(Ticket, maxWaiting);
             _hasEntered = entered is not null;
             return entered;
         }

@@ -15,7 +15,7 @@ internal sealed class IdleSubchannelTests
         RawPeer server = rig.TakeServer();
         Connection only = rig.Subchannel.Current!;
 
-        Look(rig, times: IdleTimer.QuietLooks);
+        Look(rig, times: IdleTimer.QuietChecks);
         ConnectivityState before = rig.Subchannel.State;
         Look(rig);
 
@@ -36,7 +36,7 @@ internal sealed class IdleSubchannelTests
 
         for (int i = 0; i < 5; i++)
         {
-            Look(rig, times: IdleTimer.QuietLooks);
+            Look(rig, times: IdleTimer.QuietChecks);
             await CallAsync(only, server);
         }
 
@@ -57,7 +57,7 @@ internal sealed class IdleSubchannelTests
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
         server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
         await Timeouts.Eventually(() => call.IsDone && only.OutgoingCount == 0);
-        Look(rig, times: IdleTimer.QuietLooks);
+        Look(rig, times: IdleTimer.QuietChecks);
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready), "The first look finds the end.");
         Look(rig);
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Idle));
@@ -69,11 +69,11 @@ internal sealed class IdleSubchannelTests
         await using SubchannelRig rig = await ConnectAsync();
         rig.TakeServer();
         Connection first = rig.Subchannel.Current!;
-        Look(rig, times: 1 + IdleTimer.QuietLooks);
+        Look(rig, times: 1 + IdleTimer.QuietChecks);
         StartResult late = first.StartCall(new RecordingCall(), FrameFlags.None, "head"u8, default);
 
         Connection second = await rig.GetAsync().Bounded();
-        Look(rig, times: IdleTimer.QuietLooks);
+        Look(rig, times: IdleTimer.QuietChecks);
 
         Assert.That(late, Is.EqualTo(StartResult.Closed), "A call that had chosen it goes on to the second.");
         Assert.That(second, Is.Not.SameAs(first));
@@ -88,7 +88,7 @@ internal sealed class IdleSubchannelTests
 
         Look(rig, times: 5);
         await rig.GetAsync().Bounded();
-        Look(rig, times: IdleTimer.QuietLooks);
+        Look(rig, times: IdleTimer.QuietChecks);
 
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
     }
@@ -105,7 +105,7 @@ internal sealed class IdleSubchannelTests
     {
         for (int i = 0; i < times; i++)
         {
-            rig.Subchannel.LookForIdle();
+            rig.Subchannel.CheckIdle();
         }
     }
 

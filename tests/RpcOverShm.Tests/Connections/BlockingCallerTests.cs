@@ -30,7 +30,7 @@ public class BlockingCallerTests
         int sentByCaller = 0;
         var budget = new BufferBudget("none", long.MaxValue)
         {
-            OnAnswersSank = () => sentByCaller += Environment.CurrentManagedThreadId == caller ? 1 : 0,
+            OnResponsesDrained = () => sentByCaller += Environment.CurrentManagedThreadId == caller ? 1 : 0,
         };
         using var rig = new CallingRig(
             new LinkPair(clientRing: Ring, callWindow: 128 << 20), new IncomingBounds(budget, Timeouts.Wait));

@@ -193,7 +193,7 @@ public class FrameSenderEndTests
         RecordingCall other = _rig.Start("behind it"u8);
 
         refused.MarkEndedByPeer();
-        bool isFree = _rig.Sender.TryLetGo(refused);
+        bool isFree = _rig.Sender.TryDropRefused(refused);
 
         Assert.That(isFree);
         Assert.That(refused.Sending.Is(SendFlags.Ready), Is.False);
@@ -215,7 +215,7 @@ public class FrameSenderEndTests
         _rig.Send(call, BytePattern.Of(500_000), FrameFlags.Single);
         _rig.CloseSender();
 
-        Assert.That(_rig.Sender.TryLetGo(call));
+        Assert.That(_rig.Sender.TryDropRefused(call));
         Assert.That(call.Sending.Is(SendFlags.Ready), Is.False);
     }
 

@@ -43,7 +43,7 @@ internal sealed class RecordingCall : ConnectionCall
     /// <summary>The name under which the calls of its method know the call; null for none.</summary>
     public ParentCall? KnownAs { get; init; }
 
-    public override ParentCall? Name => KnownAs;
+    public override ParentCall? Reference => KnownAs;
 
     public override bool RunsOnBlockedThread => OnHandOver is not null;
 

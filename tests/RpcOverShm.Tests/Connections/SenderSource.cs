@@ -9,7 +9,7 @@ internal sealed class SenderSource(PeerLink link, FrameSender sender) : EventSou
 {
     public override bool HasWork => sender.HasSpaceForWaiting;
 
-    public override bool IsForsaken => false;
+    public override bool IsUnattended => false;
 
     public override bool Run(LoopThread me)
     {

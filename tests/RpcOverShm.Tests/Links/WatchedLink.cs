@@ -8,7 +8,7 @@ internal sealed class WatchedLink(PeerLink link) : EventSource
 {
     public override bool HasWork => false;
 
-    public override bool IsForsaken => false;
+    public override bool IsUnattended => false;
 
     public override bool Run(LoopThread me) => true;
 

@@ -55,7 +55,7 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override bool HasWork => IsBusy;
 
-    public override bool IsForsaken
+    public override bool IsUnattended
     {
         get
         {
