@@ -64,4 +64,21 @@ public class HeadAssemblyTests
 
         Assert.That(_head.IsTooLarge);
     }
+
+    [Test]
+    public void DropAfter_OfAHeadThatIsNotWhole_DropsItAndSaysSo()
+    {
+        var limit = TimeSpan.FromMilliseconds(1);
+        TimeSpan? told = null;
+        using var isLate = new ManualResetEventSlim();
+        _head.DropAfter(limit, late =>
+        {
+            told = late;
+            isLate.Set();
+        });
+
+        Assert.That(isLate.Wait(Timeouts.Wait));
+        Assert.That(told, Is.EqualTo(limit));
+        Assert.That(_head.TryEnd(), Is.False, "It was dropped.");
+    }
 }
