@@ -92,9 +92,9 @@ internal sealed partial class CallGate
 
     /// <summary>
     /// Lets a call borrow the place of the nearest running call in front of it that lends none. Called under the lock.
-    /// <see cref="RunningCall.TryLend"/> marks the place as lent and then checks for the end of its call. That call ends
-    /// and then checks the mark (<c>name_is_lent_first</c>, <c>name_goes_first</c>). So it cannot leave before this
-    /// thread has released the lock.
+    /// <see cref="RunningCall.TryLend"/> marks the place as lent and then checks for the end of its call. That call
+    /// ends and then checks the mark (<c>name_is_lent_first</c>, <c>name_goes_first</c>). So it cannot leave before
+    /// this thread has released the lock.
     /// </summary>
     private bool TryBorrow(GateTicket ticket)
     {

@@ -3,9 +3,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Limits how many calls run at a time: of a connection, a server, an ordered service (one) or a service instance. Other
-/// calls wait in lanes, one for each connection, served in turn. In a lane, calls of chains and those that wait again
-/// come first; at an instance they come before all lanes. Thread-safe.
+/// Limits how many calls run at a time: of a connection, a server, an ordered service (one) or a service instance.
+/// Other calls wait in lanes, one for each connection, served in turn. In a lane, calls of chains and those that wait
+/// again come first; at an instance they come before all lanes. Thread-safe.
 /// <para>
 /// If no place is free, a call of a chain borrows the place of a running call in front of it, so that a method cannot
 /// deadlock with its own callbacks. A place is lent to one call at a time. At most the limit, times 1 + the depth of

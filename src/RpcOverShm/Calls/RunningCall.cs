@@ -70,7 +70,9 @@ internal sealed class RunningCall
     /// runs none.
     /// </summary>
     public static RunningCall? Find(ParentCall name, CallGate server) =>
-        s_published.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded ? call : null;
+        s_published.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded
+            ? call
+            : null;
 
     /// <summary>Makes a call known to the code that this thread runs next, until its context is restored.</summary>
     public static void Set(RunningCall call)
@@ -108,7 +110,8 @@ internal sealed class RunningCall
     }
 
     /// <summary>
-    /// Ends the call: no further call borrows its place. Code that the method left running makes calls without a parent.
+    /// Ends the call: no further call borrows its place. Code that the method left running makes calls without a
+    /// parent.
     /// </summary>
     public void End()
     {

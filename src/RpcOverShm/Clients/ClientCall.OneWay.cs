@@ -72,7 +72,7 @@ internal abstract partial class ClientCall
     /// <summary>Releases the deadline and the token.</summary>
     protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
-    /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch for the next call.</summary>
+    /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch again.</summary>
     protected void ForgetWaiter() => Waiter = null;
 
     /// <summary>Runs the handler for the failure of a call that was sent. Gives the room of the call back.</summary>

@@ -91,7 +91,8 @@ internal abstract partial class ClientCall
             SetDone();
         }
         else if (Interlocked.CompareExchange(
-            ref _ownership, RequestOwnership.RefusedMeanwhile, RequestOwnership.WithStarter) == RequestOwnership.HandedOver)
+                ref _ownership, RequestOwnership.RefusedMeanwhile, RequestOwnership.WithStarter)
+            == RequestOwnership.HandedOver)
         {
             QueueRetry();
         }

@@ -41,7 +41,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public RunningCall? Parent { get; set; }
 
     /// <summary>The parent, if it yields its instance while it waits for this call; null for none.</summary>
-    public RunningCall? YieldingParent => Settings.YieldsInstance && Parent is { InstanceTicket: not null } parent ? parent : null;
+    public RunningCall? YieldingParent =>
+        Settings.YieldsInstance && Parent is { InstanceTicket: not null } parent ? parent : null;
 
     public override int Depth => Parent is { } maker ? maker.Depth + 1 : 0;
 

@@ -82,8 +82,8 @@ internal readonly record struct RequestHeadInputs(
         return true;
     }
 
-    // A parent on the same connection makes the call a callback. A parent on another connection is sent only to a server
-    // of this process: no other can know it.
+    // A parent on the same connection makes the call a callback. A parent on another connection is sent only to a
+    // server of this process: no other can know it.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
         RunningCall? parent = call.Parent ??= RunningCall.Current;

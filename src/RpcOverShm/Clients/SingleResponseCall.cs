@@ -42,8 +42,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     public Task<TResponse> ResponseAsync => _response.Task;
 
     /// <summary>
-    /// Returns the response for the user. If the method that awaits it yields its instance meanwhile, the task completes
-    /// when the method has entered that again.
+    /// Returns the response for the user. If the method that awaits it yields its instance meanwhile, the task
+    /// completes when the method has entered that again.
     /// </summary>
     /// <param name="waits">Whether the method waits from now on; false: from the half-close on.</param>
     public Task<TResponse> PresentResponse(bool waits)

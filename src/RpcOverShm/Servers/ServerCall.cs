@@ -160,7 +160,8 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// refused.
     /// </summary>
     public bool TryMarkOrphaned() =>
-        Interlocked.CompareExchange(ref _orphanState, OrphanState.Orphaned, OrphanState.Admitted) == OrphanState.Admitted;
+        Interlocked.CompareExchange(ref _orphanState, OrphanState.Orphaned, OrphanState.Admitted)
+            == OrphanState.Admitted;
 
     /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
     public bool TryMarkOver() => Interlocked.Exchange(ref _orphanState, OrphanState.Over) != OrphanState.Orphaned;

@@ -40,7 +40,9 @@ internal sealed partial class ServerConnection
             return new CallTicket(call, maker?.ServerGate == _serverGate ? maker : null, caller);
         }
 
-        return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent ? new CallTicket(call, parent) : null;
+        return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent
+            ? new CallTicket(call, parent)
+            : null;
     }
 
     /// <summary>

@@ -36,7 +36,11 @@ internal sealed partial class ServerConnection
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
         _serverGate = shared.ServerGate;
-        _connectionGate = new CallGate(Limits.PerConnection) { IsPaused = () => IsPausedByAnswers, LetInLater = QueuePump };
+        _connectionGate = new CallGate(Limits.PerConnection)
+        {
+            IsPaused = () => IsPausedByAnswers,
+            LetInLater = QueuePump,
+        };
         Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
         {
             OnResponsesDrained = QueuePump,

@@ -72,8 +72,8 @@ internal sealed class ServerSession
     public Task EndAsync() => _closed.CancelAsync();
 
     /// <summary>
-    /// Waits for the one-way calls that outlive the client, then refuses further uses of the instances. They are released
-    /// after their last use. Does not fail.
+    /// Waits for the one-way calls that outlive the client, then refuses further uses of the instances. They are
+    /// released after their last use. Does not fail.
     /// </summary>
     public async Task EndInstancesAsync(ILogger logger)
     {
