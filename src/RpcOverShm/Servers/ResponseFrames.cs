@@ -57,9 +57,11 @@ internal static class ResponseFrames
     /// </summary>
     /// <param name="trailer">The end of the call.</param>
     /// <param name="limitBytes">The client's limit of metadata.</param>
+    /// <param name="sent">The status in the frame: another one if the trailers cannot be sent.</param>
     /// <param name="isWithoutDetails">Whether the details were left out.</param>
     /// <exception cref="Exception">The method changed its trailers meanwhile.</exception>
-    public static PooledBufferWriter EncodeEnd(in StatusTrailer trailer, long limitBytes, out bool isWithoutDetails)
+    public static PooledBufferWriter EncodeEnd(
+        in StatusTrailer trailer, long limitBytes, out Status sent, out bool isWithoutDetails)
     {
         StatusTrailer end = trailer with { Status = CutDetail(trailer.Status) };
         isWithoutDetails = false;
@@ -82,6 +84,7 @@ internal static class ResponseFrames
 
         PooledBufferWriter head = CleanHead();
         end.Encode(head);
+        sent = end.Status;
         return head;
     }
 

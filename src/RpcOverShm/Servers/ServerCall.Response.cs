@@ -25,8 +25,8 @@ internal sealed partial class ServerCall : IMessageChunkSink
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
     /// <summary>
-    /// The status with which the call has ended: the one that was sent, but that of invalid trailers, or
-    /// <see cref="StatusCode.Unavailable"/> if the connection ended first. For a call that has ended.
+    /// The status with which the call has ended: the one that was sent, or <see cref="StatusCode.Unavailable"/> if the
+    /// connection ended first. For a call that has ended.
     /// </summary>
     public StatusCode EndedWith => (StatusCode)(Volatile.Read(ref _ended) & (EndMark - 1));
 
@@ -181,10 +181,15 @@ internal sealed partial class ServerCall : IMessageChunkSink
     {
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
         PooledBufferWriter head = ResponseFrames.EncodeEnd(
-            trailer, Connection.PeerLimits.MaxMetadataBytes, out bool isWithoutDetails);
-        if (!TrySetEnded(trailer.Status.StatusCode))
+            trailer, Connection.PeerLimits.MaxMetadataBytes, out Status sent, out bool isWithoutDetails);
+        if (!TrySetEnded(sent.StatusCode))
         {
             return;
+        }
+
+        if (sent.StatusCode != trailer.Status.StatusCode)
+        {
+            ReportTrailers(sent);
         }
 
         if (isWithoutDetails)
@@ -224,6 +229,13 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         Connection.Sender.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
         AfterEnd(cancelsMethod: isStop);
+    }
+
+    private void ReportTrailers(Status sent)
+    {
+        (string method, var why) = (MethodName, new RpcException(sent));
+        DeferredLog.Write(
+            Settings.Logger, logger => ShmLog.MethodEndedWithStatus(logger, method, sent.StatusCode, why));
     }
 
     // A client may not listen for failures, and may have left.

@@ -7,6 +7,8 @@ namespace RpcOverShm.FunctionalTests.Telemetry;
 /// <summary>A call's span and its duration end once, in each way in which a call can end.</summary>
 internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 {
+    private const int MethodEndedWithStatus = 300;
+
     private TelemetryRecorder _recorder = null!;
 
     [SetUp]
@@ -31,6 +33,25 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         Assert.That(spans[0].StatusDescription, Is.EqualTo("why"));
         Assert.That(spans[1].GetTagItem("error.type"), Is.EqualTo(isServers ? name : null));
         Assert.That(spans[1].Status, Is.EqualTo(isServers ? ActivityStatusCode.Error : ActivityStatusCode.Unset));
+    }
+
+    // The method succeeded, but its client has been told otherwise.
+    [Test]
+    public async Task Trailers_ThatCannotBeSent_AreAFailureOnBothSides()
+    {
+        CallRig rig = await StartAsync(Everywhere(context =>
+        {
+            context.ResponseTrailers.Add("large", new string('x', 64 << 10));
+            return Task.CompletedTask;
+        }));
+
+        RpcException failure = Assert.Throws<RpcException>(() => rig.Client.Unary(Payloads.Empty))!;
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Activity[] spans = await _recorder.WaitForAsync(2);
+        Assert.That(
+            spans.Select(span => span.GetTagItem("rpc.response.status_code")), Is.All.EqualTo("RESOURCE_EXHAUSTED"));
+        await Timeouts.Eventually(() => rig.Log.Of(MethodEndedWithStatus).Count == 1);
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
