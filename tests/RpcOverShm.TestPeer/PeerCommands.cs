@@ -1,6 +1,7 @@
 using System.Globalization;
 using RpcOverShm.Testing;
 using RpcOverShm.TestPeer.Soak;
+using RpcOverShm.TestPeer.Traces;
 
 namespace RpcOverShm.TestPeer;
 
@@ -13,6 +14,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
     private readonly FuseCommands _fuse = new();
+    private readonly TraceCommands _trace = new();
     private readonly Dictionary<string, Func<string[], Task<string>>> _commands;
 
     public PeerCommands() => _commands = new()
@@ -66,6 +68,10 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["drop-descriptors"] = _ => Task.FromResult(_inFlight.Drop()),
         ["fuse"] = words => Task.FromResult(_fuse.Mount(words[1])),
         ["fuse-mute"] = _ => Task.FromResult(_fuse.Mute()),
+        ["trace-serve"] = words => _trace.ServeAsync(words[1], words[2]),
+        ["trace-call"] = words => _trace.CallAsync(words[1], words[2], Number(words[3])),
+        ["trace-start"] = _ => TraceCommands.StartAsync(),
+        ["trace-write"] = words => TraceCommands.WriteAsync(words[1]),
         ["facts"] = _ => Task.FromResult(Facts()),
         ["heap"] = _ => Task.FromResult(Heap()),
         ["memory"] = _ => Task.FromResult(Environment.WorkingSet.ToString(CultureInfo.InvariantCulture)),
@@ -82,6 +88,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         await _call.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
+        await _trace.DisposeAsync();
         _inFlight.Drop();
     }
 
