@@ -92,7 +92,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Only the parent of the reader
+    /// Whether this is a blocking call that only the server or the connection can end. Only the holder of the reader
     /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
     /// operation.
     /// </summary>

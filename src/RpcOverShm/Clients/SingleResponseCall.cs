@@ -342,7 +342,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 }
 
 /// <summary>
-/// The state of the server's end of a call with a single response. The parent of the reader role stores the end and
+/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
 /// its response; one thread takes both, and it alone settles the outcome or releases the response.
 /// </summary>
 internal enum EndReceipt : byte

@@ -103,22 +103,26 @@ internal sealed partial class ConnectionReader
     /// </summary>
     public void ReadEnds()
     {
-        if (!_ring.HasData || _link.IsClosed || !_role.TryTake())
+        // The role first: only its holder may touch the ring, which a close unmaps once the role is retired.
+        if (_link.IsClosed || !_role.TryTake())
         {
             return;
         }
 
-        _ring.Disarm();
-        for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
+        if (_ring.HasData)
         {
-            if (!TryReceive(out ConnectionCall? call))
+            _ring.Disarm();
+            for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
             {
-                break;
-            }
+                if (!TryReceive(out ConnectionCall? call))
+                {
+                    break;
+                }
 
-            if (call is not null)
-            {
-                Notify(call);
+                if (call is not null)
+                {
+                    Notify(call);
+                }
             }
         }
 

@@ -11,7 +11,8 @@ namespace RpcOverShm.Connections;
 /// Reads a connection, on its event loop or on the threads of blocking callers. This part has what these threads share:
 /// the reader role, its waiters, and who reads next. The rules, and the failure that each prevents, are in
 /// ARCHITECTURE.md, "Who reads".
-/// Members marked "holder only" are for the thread that holds the role; all others are thread-safe.
+/// Members marked "holder only" are for the thread that holds the role. What runs a source is for the event loop's
+/// thread, and the watchdog's fields are for its thread. All others are thread-safe.
 /// </summary>
 internal sealed partial class ConnectionReader : EventSource
 {

@@ -275,10 +275,12 @@ internal sealed class FrameReceiver
 
     private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
     {
-        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
-        if (_bounds is not null)
+        // Heads of answers have neither: this side has chosen how many calls it makes, and each has its own deadline.
+        IncomingBounds? bounds = call.Id.IsFromAcceptor == _link.IsAcceptor ? null : _bounds;
+        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, bounds?.Budget);
+        if (bounds is not null)
         {
-            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate);
+            head.DropAfter(bounds.HeadTimeout, call.OnHeadLate);
         }
 
         return head;

@@ -17,8 +17,9 @@ internal sealed partial class FrameSender
     // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
     private const int InlineLimitBytes = 16 << 10;
 
-    // Eight records, up to 256 KiB: as much as credit allows at a time. A thread that has sent its own message helps
-    // others no longer: it may hold the reader role, and nobody reads while it sends.
+    // A thread sends its own message as far as the ring takes it, but frames of other calls for two turns only: it may
+    // hold the reader role, and nobody reads while it sends. That is eight records, up to 256 KiB: as much as credit
+    // allows at a time.
     private const int TurnsForOthers = 2;
 
     // What the event loop sends before it looks after its other connections: up to 1 MiB.

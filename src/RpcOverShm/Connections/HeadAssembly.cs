@@ -39,9 +39,11 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     {
         using (_gate.Enter())
         {
+            bool isDropped = false; // An action that ran out of memory runs again.
             _due = new DueTime(limit, () =>
             {
-                if (Drop())
+                isDropped = isDropped || Drop();
+                if (isDropped)
                 {
                     onLate(limit);
                 }

@@ -105,9 +105,9 @@ internal sealed partial class EventLoop
         {
             // StoreLoad: the state is stored before the look. A thread that stops reading does so before it looks at
             // the state. Looked at before the source may be unmapped.
-            bool isForsaken = source.IsUnattended;
+            bool isUnattended = source.IsUnattended;
             Drop(index);
-            if (isForsaken)
+            if (isUnattended)
             {
                 source.Request();
             }

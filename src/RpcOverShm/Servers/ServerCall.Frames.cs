@@ -68,6 +68,11 @@ internal sealed partial class ServerCall
 
     public override void OnHeadLate(TimeSpan limit)
     {
+        if (IsEnded)
+        {
+            return; // By another thread, which has not dropped the head yet.
+        }
+
         LimitEvents.Reached(
             Settings.Logger,
             ServerLimits.HeadTimeoutOption,

@@ -227,6 +227,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private void AfterEnd(bool cancelsMethod)
     {
         Volatile.Read(ref _deadline)?.Dispose();
+        PartialHead?.Drop(); // The client may never send the rest.
         Requests?.Abort();
         if (cancelsMethod)
         {

@@ -1,4 +1,7 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -103,6 +106,27 @@ public class FrameReceiverTests
             peer.Send(new RawFrame(FrameKind.End, id));
             Assert.That(() => call.Events, Is.EqualTo((string[])[.. failed, "end None: 0, 0"]).After(20_000, 2));
         }
+    }
+
+    // A server's callback whose client answers with half a head: the time and the memory of requests are not for it.
+    [Test]
+    public async Task Answer_WithAHeadThatIsLate_IsTakenWhenItIsWhole()
+    {
+        var budget = new BufferBudget("Limit", limitBytes: 1);
+        using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMilliseconds(1)));
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.Headers, call.Id, FrameFlags.HeadContinues, [1, 2]));
+        Assert.That(() => rig.Links.Client.Reader.HasData, Is.False.After(20_000, 2));
+        var later = new TaskCompletionSource();
+        using var due = new DueTime(TimeSpan.FromMilliseconds(50), later.SetResult);
+        await later.Task.Bounded();
+
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [3]));
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        Assert.That(() => call.Events.LastOrDefault(), Is.EqualTo("end None: 0, 0").After(20_000, 2));
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+        Assert.That(budget.UsedBytes, Is.Zero);
     }
 
     [Test]

@@ -228,10 +228,10 @@ public class EventLoopTests : EventLoopFixture
     }
 
     [Test]
-    public void Forsaken_SourceIsRunAgain()
+    public void Unattended_SourceIsRunAgain()
     {
         FakeSource source = Add();
-        source.IsForsakenOnce = true;
+        source.IsUnattendedOnce = true;
 
         source.Request();
 

@@ -24,7 +24,7 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public bool MayPark { get; set; } = true;
 
-    public bool IsForsakenOnce { get; set; }
+    public bool IsUnattendedOnce { get; set; }
 
     /// <summary>The position at which a doorbell seems to be missing.</summary>
     public long? Unrung { get; set; }
@@ -59,9 +59,9 @@ internal sealed class FakeSource : EventSource, IDisposable
     {
         get
         {
-            bool isForsaken = IsForsakenOnce;
-            IsForsakenOnce = false;
-            return isForsaken;
+            bool isUnattended = IsUnattendedOnce;
+            IsUnattendedOnce = false;
+            return isUnattended;
         }
     }
 
