@@ -76,7 +76,9 @@ internal sealed class HostileBillTests : PeerFixture
                 peer, FrameKind.CallStart, slot, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, request);
         }
     },
-    served => served is { Running: 0, Waiting: > 0, Bytes: > 48 * MiB }); // half of the limit, less what is in the ring
+    // Half of the limit, less what is in the ring; or the whole, if many answers were serialised at the same moment.
+    // Then the budget has no bytes for calls that wait, so they were refused.
+    served => served is { Running: 0, Waiting: > 0, Bytes: > 48 * MiB } or { Running: 0, Bytes: > 128 * MiB });
 
     // 10,000 methods hold a request of 4 KiB each and as many wait.
     [Test]
