@@ -144,7 +144,11 @@ internal sealed class HostileMoveTests : VictimFixture
             RigOptions.AnySize with { RingCapacity = Large });
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         peer.StartServerStream("flood");
-        while (peer.PeerTail <= First)
+
+        // A ring grows once it is full for the second time, and the peer has read in between.
+        await Timeouts.Eventually(() => peer.IsVictimParkedForSpace, "the ring is full");
+        long full = peer.PeerTail;
+        while (peer.PeerTail == full)
         {
             await peer.ReceiveAsync();
         }

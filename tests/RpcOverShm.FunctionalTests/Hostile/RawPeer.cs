@@ -55,6 +55,9 @@ internal sealed class RawPeer : IDisposable
     /// <summary>The position up to which the victim has published.</summary>
     public long PeerTail => SharedMemoryOrder.ReadAcquire(ref _peer.Tail);
 
+    /// <summary>Whether the victim sleeps until its ring has space.</summary>
+    public bool IsVictimParkedForSpace => SharedMemoryOrder.ReadAcquire(ref _peer.ParkedForSpace) != 0;
+
     public Socket Socket => _socket;
 
     /// <summary>Connects as a client does.</summary>
