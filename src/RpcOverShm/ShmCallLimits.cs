@@ -53,9 +53,9 @@ public class ShmCallLimits
     /// Defaults to 10,000 for a server and to 2,000 for callbacks. Beyond it, a call fails with
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. A waiting call has its deadline, and leaves its place when
     /// it is cancelled. Calls that wait for the start of an earlier one
-    /// (<see cref="ShmServiceOptions.EnableOrderedDispatch"/>) count too, but for as many as could run. A server that
-    /// stops refuses waiting calls with <see cref="Grpc.Core.StatusCode.Unavailable"/>, so they can go to the next
-    /// server.
+    /// (<see cref="ShmServiceOptions.EnableOrderedDispatch"/>) count too, but for as many as could run. One-way calls
+    /// do not count. A server that stops refuses waiting calls with <see cref="Grpc.Core.StatusCode.Unavailable"/>, so
+    /// they can go to the next server. It lets one-way calls run, and calls that a running method may wait for.
     /// </para>
     /// <para>
     /// The peer learns that this side takes <see cref="MaxConcurrentCallsPerConnection"/> and this number of calls at a
@@ -66,8 +66,8 @@ public class ShmCallLimits
 
     /// <summary>
     /// Gets or sets the maximum number of bytes that one connection can make this side keep: incomplete and unread
-    /// requests, incomplete heads, waiting calls and answers that the peer does not read; 1 or more, and at least the
-    /// MaxReceiveMessageSize of the server or channel. With twice that, and 1 KiB for the call, the largest message
+    /// requests, their incomplete heads, waiting calls and answers that the peer does not read; 1 or more, and at least
+    /// the MaxReceiveMessageSize of the server or channel. With twice that, and 1 KiB for the call, the largest message
     /// fits for sure.
     /// <para>
     /// Null means 128 MiB, or twice MaxReceiveMessageSize if that is more; no limit of its own if that is null.

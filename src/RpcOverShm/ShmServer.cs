@@ -175,7 +175,8 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// <remarks>
     /// <para>
     /// Cancels <see cref="Stopping"/> and refuses new clients. New calls of connected clients go to the next server, or
-    /// fail with <see cref="StatusCode.Unavailable"/>. After the grace period the tokens of the running calls are
+    /// fail with <see cref="StatusCode.Unavailable"/>. One-way calls that were sent before still run, and so do calls
+    /// of callbacks that running methods may wait for. After the grace period the tokens of the running calls are
     /// cancelled, and their clients see <see cref="StatusCode.Unavailable"/>. The server does not wait for methods that
     /// ignore their token, except up to two seconds for the release of instances that they use.
     /// </para>
@@ -325,7 +326,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private async Task HurriedAsync(Task stop, CancellationToken cancellationToken)
     {
         CancellationTokenRegistration hurried = cancellationToken.UnsafeRegister(
-            static graceEnded => ((CancellationTokenSource)graceEnded!).Cancel(), _hurry);
+            static hurry => ((CancellationTokenSource)hurry!).Cancel(), _hurry);
         await using (hurried.ConfigureAwait(false))
         {
             await stop.ConfigureAwait(false);

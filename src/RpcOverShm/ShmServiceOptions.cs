@@ -32,7 +32,7 @@ public sealed class ShmServiceOptions
     /// instance.
     /// </para>
     /// <para>
-    /// Excess calls wait, without a thread, in the order of their arrival, until they run or end; see
+    /// Excess calls wait, without a thread, until they run or end, in turn with those of other clients; see
     /// <see cref="MaxQueuedCallsPerInstance"/>. A call counts until its method has returned, also one with streams. The
     /// calls that wait count as running ones for <see cref="ShmServerLimits.MaxConcurrentCalls"/> and
     /// <see cref="ShmCallLimits.MaxConcurrentCallsPerConnection"/>.
@@ -77,9 +77,10 @@ public sealed class ShmServiceOptions
     /// </para>
     /// <para>
     /// The order is that in which requests arrive whole: a stream of requests counts with its start, but a large single
-    /// request with its end. It holds for each channel: calls of several channels have no order. A call that a callback
-    /// makes starts at once: a method waits for it. A call that waits for those before it counts as a waiting one
-    /// (<see cref="ShmCallLimits.MaxQueuedCallsPerConnection"/>), and holds no place of its connection.
+    /// request with its end. It holds for each channel: calls of several channels have no order. A call that a running
+    /// method may wait for starts at once: a callback for a call, a call that a callback makes, and one that a method
+    /// makes to its own server through a channel of the same process. A call that waits for those before it counts as a
+    /// waiting one (<see cref="ShmCallLimits.MaxQueuedCallsPerConnection"/>), and holds no place of its connection.
     /// </para>
     /// </remarks>
     public bool EnableOrderedDispatch { get; set; }

@@ -2,9 +2,10 @@
 calls inside and those that wait, a lock, a lane for calls of chains and calls that return, and a lane for the others.
 
 Actors: calls, with one that ends others while they wait, and one that sends the answers that hold calls back. A call
-may be of a chain: its parent's method has made a callback, and whoever answers that makes the call. It passes a full
-gate in its parent's name, one at a time. Each step is one access to shared state. The word is changed by
-compare-and-swap, or by one interlocked addition; lanes and marks are changed under the lock.
+may be of a chain: its parent's method has made a callback, and whoever answers that makes the call. At a full gate it
+borrows its parent's place, one at a time: "it passes in its parent's name", and a mark is the loan. The code also looks
+at calls further in front. Each step is one access to shared state. The word is changed by compare-and-swap, or by one
+interlocked addition; lanes and marks are changed under the lock.
 
 Every state is checked: no more calls run than the limit allows, times the depth of chains, and none overtakes one that
 waits. Every final state is checked: each call has run or was ended, nothing waits, and the words count nobody. Then the

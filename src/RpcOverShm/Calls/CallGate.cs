@@ -77,7 +77,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         return false;
     }
 
-    /// <summary>Enters or passes, if the call may without waiting.</summary>
+    /// <summary>Enters or borrows a place, if the call may without waiting.</summary>
     public bool TryEnter(GateTicket ticket)
     {
         if (IsPaused?.Invoke() != true && TryEnter())
@@ -97,7 +97,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    /// <summary>Enters or passes, or waits. Returns whether the call is inside; null if too many wait.</summary>
+    /// <summary>Enters, borrows a place, or waits. Returns whether the call is inside; null if too many wait.</summary>
     /// <param name="ticket">The call.</param>
     /// <param name="maxWaiting">The calls that may wait at an instance, beside those before all lanes.</param>
     public bool? EnterOrWait(GateTicket ticket, int maxWaiting = int.MaxValue)
@@ -269,8 +269,8 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    // Under the lock: nobody else adds to the word while a call waits. A call passes only if there is a set for those
-    // in whose chains none can.
+    // Under the lock: nobody else adds to the word while a call waits. A call borrows a place only if there is a set,
+    // which notes the parents in whose chains nobody lends one.
     private GateTicket? TakeNext(HashSet<RunningCall>? withoutLender)
     {
         if (Waiting == 0)

@@ -16,7 +16,7 @@ internal sealed class RunningCall
     private static volatile bool s_isUsed;
 
     private volatile ConnectionCall? _call; // null after the end
-    private ParentCall? _reference;              // made by the first call of the method that needs it
+    private ParentCall? _reference;         // made by the first call of the method that needs it
     private volatile bool _isPublished;
     private volatile bool _isLent;
 

@@ -275,7 +275,8 @@ internal sealed class FrameReceiver
 
     private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
     {
-        // Heads of answers have neither: this side has chosen how many calls it makes, and each has its own deadline.
+        // The heads of answers have neither a budget nor a time: this side chooses how many calls it makes, and their
+        // deadlines.
         IncomingBounds? bounds = call.Id.IsFromAcceptor == _link.IsAcceptor ? null : _bounds;
         var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, bounds?.Budget);
         if (bounds is not null)

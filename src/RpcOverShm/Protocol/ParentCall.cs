@@ -3,8 +3,8 @@ using RpcOverShm.Buffers;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// The name of a running call: a nested call tells it to a server in the same process, so that it can take the place of
-/// the call whose method made it.
+/// The name of a running call, which the calls of its method tell: the peer knows a callback for it by that, and a
+/// server of the same process a nested call, which may borrow the place of the running one.
 /// </summary>
 /// <param name="ConnectionId">The id of the connection on which the running call came.</param>
 /// <param name="Call">The id of the running call on that connection.</param>

@@ -44,7 +44,7 @@ internal ref struct RequestHead
     /// <summary>The compression of request messages; null if none is compressed.</summary>
     public string? Encoding;
 
-    /// <summary>The running call of the same process whose method made this one; null if not named.</summary>
+    /// <summary>The running call whose method made this one; null if not named.</summary>
     public ParentCall? Parent;
 
     public Metadata? Metadata;

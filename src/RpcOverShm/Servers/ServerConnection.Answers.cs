@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// <content>
 /// Back-pressure for a client that does not read its responses: methods that have ended wait before they queue theirs.
 /// So the queued responses exceed their share only by those that are serialised at the same moment. Meanwhile no method
-/// begins: its response would wait too, and nothing counts it.
+/// begins, unless its call borrows a place: its response would wait too, and nothing counts it.
 /// </content>
 internal sealed partial class ServerConnection
 {

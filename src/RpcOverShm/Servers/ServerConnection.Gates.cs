@@ -147,7 +147,7 @@ internal sealed partial class ServerConnection
     /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
     public void OnMethodEnded(ServerCall call)
     {
-        // Its name goes first: no call passes in it from here on.
+        // The running call ends first: nobody borrows its place from here on (name_goes_first).
         call.Running?.End();
         if (call.Ticket is { } ticket)
         {
@@ -299,7 +299,7 @@ internal sealed partial class ServerConnection
         }
     }
 
-    // Not on this thread, as above: the call lets in the next one, which may have ended too, and so on.
+    // Not on this thread: the call lets in the next one, which may have ended too, and so on.
     private static void ReleaseLater(ServerCall ended) => PoolWork.Queue(static call => call.ReleaseUnbegun(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? running)

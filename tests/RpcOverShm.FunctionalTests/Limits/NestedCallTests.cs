@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Limits;
 
 /// <summary>
-/// Calls that a method makes to its own server: at a limit they take the place of the method's call, one at a time, and
-/// do not wait behind calls that wait for that place.
+/// Calls that a method makes to its own server: at a limit they borrow the place of the method's call, one at a time,
+/// and do not wait behind calls that wait for a place.
 /// </summary>
 internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
 {
