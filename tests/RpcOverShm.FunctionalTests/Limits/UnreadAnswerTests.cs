@@ -162,19 +162,13 @@ internal sealed class UnreadAnswerTests : BufferFixture
     [TestCase(200, true, Category = LongAttribute.Name)]
     public async Task MethodsThatWereLetBegin_WaitAgainBehindUnreadAnswers(int calls, bool isOrdered)
     {
-        ServerConnection? served = null;
         int begun = 0;
         int waitingBefore = -1;
         var probe = new Probe
         {
             Run = (_, _, _) =>
             {
-                if (Interlocked.Increment(ref begun) == 1)
-                {
-                    SpinWait.SpinUntil(() => served!.Running == calls, Timeouts.Wait);
-                    waitingBefore = served!.Queued;
-                }
-
+                Interlocked.Increment(ref begun);
                 SpinWait.SpinUntil(() => waitingBefore >= 0, Timeouts.Wait);
                 return Task.FromResult(Payloads.OfSize(AnswerBytes));
             },
@@ -189,15 +183,24 @@ internal sealed class UnreadAnswerTests : BufferFixture
         ShmRig rig = await StartShmAsync(new Script(), options);
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
-        served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
         byte[] head = Head($"/{ConformanceContract.Descriptor.FullName}/Echo");
-        for (int i = 0; i < calls; i++)
+        int begunUnread;
+        using (NarrowPool.Enter())
         {
-            await StartWholeAsync(peer, i, Message("x"), head);
+            // Not awaited: the pool has hardly a thread but this one, and methods that begin wait for the last call.
+            for (int i = 0; i < calls; i++)
+            {
+                Task sent = StartWholeAsync(peer, i, Message("x"), head);
+                Assert.That(sent.IsCompletedSuccessfully, "The ring has room.");
+            }
+
+            Assert.That(SpinWait.SpinUntil(() => served.Running == calls, Timeouts.Wait));
+            waitingBefore = served.Queued;
+            await Timeouts.Eventually(() => budget.IsFullOfAnswers && begun + served.Queued == calls);
+            begunUnread = begun;
         }
 
-        await Timeouts.Eventually(() => budget.IsFullOfAnswers && begun + served.Queued == calls);
-        int begunUnread = begun;
         var ended = new HashSet<CallId>();
         for (int i = 0; i < calls; i++)
         {
@@ -252,6 +255,46 @@ internal sealed class UnreadAnswerTests : BufferFixture
             await mayEnd.Task;
             Interlocked.Increment(ref ended);
             return Payloads.OfSize(AnswerBytes);
+        }
+    }
+
+    /// <summary>
+    /// Leaves the thread pool three threads at most, however many it has grown to by other tests: few methods then begin
+    /// at the same moment. One thread may be the test host's.
+    /// </summary>
+    private sealed class NarrowPool : IDisposable
+    {
+        private const int Left = 3;
+
+        private readonly ManualResetEventSlim _isOver = new();
+        private readonly int _threads;
+        private readonly int _ports;
+
+        private NarrowPool()
+        {
+            ThreadPool.GetMaxThreads(out _threads, out _ports);
+            Assert.That(ThreadPool.SetMaxThreads(Environment.ProcessorCount, _ports));
+            using var held = new CountdownEvent(Math.Max(0, Environment.ProcessorCount - Left));
+            for (int i = held.InitialCount; i > 0; i--)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    _ =>
+                    {
+                        held.Signal();
+                        _isOver.Wait(Timeouts.Wait);
+                    },
+                    null);
+            }
+
+            Assert.That(held.Wait(Timeouts.Wait));
+        }
+
+        public static NarrowPool Enter() => new();
+
+        public void Dispose()
+        {
+            _isOver.Set();
+            ThreadPool.SetMaxThreads(_threads, _ports);
         }
     }
 }
