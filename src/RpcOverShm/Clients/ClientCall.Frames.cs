@@ -68,6 +68,17 @@ internal abstract partial class ClientCall
         }
     }
 
+    public override void OnHeadNotKept(BufferBudget full)
+    {
+        // A one-way call has ended for its user. Its failure is told when the End is whole.
+        if (!IsOneWay)
+        {
+            LimitEvents.Reached(
+                Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its answer was dropped.");
+            Finish(StatusMapping.BufferFull(full), isCancel: true);
+        }
+    }
+
     public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
         bool hasMessage = (flags & FrameFlags.HasMessage) != 0;

@@ -256,8 +256,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public virtual void OnHeadLate(TimeSpan limit) => throw NotExpected("late head");
 
-    /// <summary>Ends an incoming call for whose head there is no more memory. The head was dropped.</summary>
-    public virtual void OnHeadNotKept(BufferBudget full) => throw NotExpected("head without a budget");
+    /// <summary>Ends a call for whose head there is no more memory. The head was dropped.</summary>
+    public abstract void OnHeadNotKept(BufferBudget full);
 
     /// <summary>Handles the response metadata of an outgoing call.</summary>
     public virtual void OnHeaders(ReadOnlySpan<byte> head) => throw NotExpected("response metadata");

@@ -275,13 +275,10 @@ internal sealed class FrameReceiver
 
     private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
     {
-        // The heads of answers have neither a budget nor a time: this side chooses how many calls it makes, and their
-        // deadlines.
-        IncomingBounds? bounds = call.Id.IsFromAcceptor == _link.IsAcceptor ? null : _bounds;
-        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, bounds?.Budget);
-        if (bounds is not null)
+        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
+        if (_bounds is not null && frame.Kind == FrameKind.CallStart)
         {
-            head.DropAfter(bounds.HeadTimeout, call.OnHeadLate);
+            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate); // An answer has the deadline of its call.
         }
 
         return head;

@@ -259,8 +259,8 @@ internal sealed class UnreadAnswerTests : BufferFixture
     }
 
     /// <summary>
-    /// Leaves the thread pool three threads at most, however many it has grown to by other tests: few methods then begin
-    /// at the same moment. One thread may be the test host's.
+    /// Leaves the thread pool three threads at most, however many it has grown to by other tests: few methods then
+    /// begin at the same moment. One thread may be the test host's.
     /// </summary>
     private sealed class NarrowPool : IDisposable
     {

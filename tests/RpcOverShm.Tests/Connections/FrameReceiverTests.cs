@@ -108,11 +108,11 @@ public class FrameReceiverTests
         }
     }
 
-    // A server's callback whose client answers with half a head: the time and the memory of requests are not for it.
+    // A server's callback whose client answers with half a head: the time of requests is not for it.
     [Test]
     public async Task Answer_WithAHeadThatIsLate_IsTakenWhenItIsWhole()
     {
-        var budget = new BufferBudget("Limit", limitBytes: 1);
+        var budget = new BufferBudget("Limit", limitBytes: 1 << 20);
         using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMilliseconds(1)));
         RecordingCall call = rig.Start();
         rig.Peer.Send(new RawFrame(FrameKind.Headers, call.Id, FrameFlags.HeadContinues, [1, 2]));
@@ -125,6 +125,23 @@ public class FrameReceiverTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
 
         Assert.That(() => call.Events.LastOrDefault(), Is.EqualTo("end None: 0, 0").After(20_000, 2));
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+        Assert.That(budget.UsedBytes, Is.Zero);
+    }
+
+    [Test]
+    public void Answer_WithAHeadBeyondTheBudget_EndsItsCallAndNoConnection()
+    {
+        var budget = new BufferBudget("Limit", limitBytes: 1);
+        using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMinutes(1)));
+        RecordingCall call = rig.Start();
+
+        rig.Peer.Send(new RawFrame(FrameKind.Headers, call.Id, FrameFlags.HeadContinues, [1, 2]));
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [3]));
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        string[] expected = ["head not kept: Limit", "end None: 0, 0"];
+        Assert.That(() => call.Events, Is.EqualTo(expected).After(20_000, 2));
         Assert.That(rig.Connection.CloseReason, Is.Null);
         Assert.That(budget.UsedBytes, Is.Zero);
     }

@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -75,6 +76,8 @@ internal sealed class RecordingCall : ConnectionCall
     }
 
     public override void OnHeadTooLarge(FrameKind kind) => Note($"head too large: {kind}");
+
+    public override void OnHeadNotKept(BufferBudget full) => Note($"head not kept: {full.Option}");
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
