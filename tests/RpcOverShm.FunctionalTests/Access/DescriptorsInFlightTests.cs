@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// user up.
 /// </summary>
 [RootFixture]
+[OneMode]
 internal sealed class DescriptorsInFlightTests : OtherUserFixture
 {
     // The kernel compares the descriptors in flight of all processes of the user with this limit of the sender.

@@ -4,6 +4,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 
 /// <summary>A server and a client whose runtime directory is on a file system without a free byte.</summary>
 [RootFixture]
+[OneMode]
 internal sealed class FullFileSystemTests : PeerFixture
 {
     // The mount is in a namespace of the peer, so it ends with the peer. The two checks prove that it is full.

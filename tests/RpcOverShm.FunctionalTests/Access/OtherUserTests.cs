@@ -10,6 +10,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// <summary>Clients of other users are let in exactly by the options; everybody else reaches nothing.</summary>
 [RootFixture]
 [Parallelizable]
+[OneMode]
 internal sealed class OtherUserTests : OtherUserFixture
 {
     private const uint ForUsers = 0x1C9; // 0711

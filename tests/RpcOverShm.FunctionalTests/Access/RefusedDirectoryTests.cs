@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// </summary>
 [RootFixture]
 [Parallelizable]
+[OneMode]
 internal sealed class RefusedDirectoryTests : OtherUserFixture
 {
     private const uint Sticky = 0x3FF; // 1777

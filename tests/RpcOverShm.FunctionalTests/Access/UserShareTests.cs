@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// </summary>
 [RootFixture]
 [Parallelizable]
+[OneMode]
 internal sealed class UserShareTests : OtherUserFixture
 {
     private const uint ForUsers = 0x1C9; // 0711

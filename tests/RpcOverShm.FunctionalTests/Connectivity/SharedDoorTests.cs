@@ -5,6 +5,7 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>The listeners of a process share one thread: what one of them meets is not to be felt at another.</summary>
 [NonParallelizable]
+[OneMode]
 internal sealed class SharedDoorTests
 {
     private const string Door = "RpcOverShm door";

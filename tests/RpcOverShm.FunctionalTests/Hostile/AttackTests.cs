@@ -18,6 +18,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [SupportedOSPlatform("linux")]
 [NonParallelizable]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed partial class AttackTests
 {
     private const long Ring = 64 << 10;

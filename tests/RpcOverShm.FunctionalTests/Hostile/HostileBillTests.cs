@@ -14,6 +14,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [Long(
     "Each attack fills the limits of a server and measures its neighbours.",
     "BufferLimitTests, UnreadAnswerTests, CallLimitTests")]
+[OneMode]
 internal sealed class HostileBillTests : PeerFixture
 {
     private const long MiB = 1 << 20;

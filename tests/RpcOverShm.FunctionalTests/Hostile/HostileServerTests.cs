@@ -11,6 +11,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// other channels are not affected, and the same channel works with the next server.
 /// </summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class HostileServerTests : IDisposable
 {
     private const int PeerViolation = 103;

@@ -6,6 +6,7 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The raw server must not leak resources itself, or leak tests would report them.</summary>
+[OneMode]
 internal sealed class RawServerTests
 {
     [TestCase(true)]

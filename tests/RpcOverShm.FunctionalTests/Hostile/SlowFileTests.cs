@@ -14,6 +14,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [Category("Attack")]
 [Category("Fuse")]
 [Long("The attack measures newcomers for seconds, up to three times.", "ForeignHandlesTests")]
+[OneMode]
 internal sealed partial class SlowFileTests : PeerFixture
 {
     private const string Device = "/dev/fuse";

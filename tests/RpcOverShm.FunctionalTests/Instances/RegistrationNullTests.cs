@@ -3,6 +3,7 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>Null arguments of the methods that add services, each refused with the name of its parameter.</summary>
+[OneMode]
 internal sealed class RegistrationNullTests
 {
     public static IEnumerable<TestCaseData> Calls()

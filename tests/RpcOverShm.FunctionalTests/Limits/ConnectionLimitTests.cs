@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Limits;
 
 /// <summary>The limits on connections: below, at and above each; what a client learns; their checks.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class ConnectionLimitTests
 {
     private const string Address = "shm://limited";

@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>The frames of one-way calls, at a server that the test plays.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class OneWayFrameTests : IDisposable
 {
     private const int PeerViolation = 103;

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
 /// <summary>Creating a channel rejects invalid service configs and names the property.</summary>
+[OneMode]
 internal sealed class RetryOptionTests
 {
     public static IEnumerable<TestCaseData> WrongPolicies =>

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Streams that their user drops without disposing them.</summary>
+[OneMode]
 internal sealed class DroppedStreamTests
 {
     private const string Address = "shm://dropped";

@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Many streams of one process, all of which wait.</summary>
+[OneMode]
 internal sealed class ManyStreamsTests
 {
     private const int Ring = 64 << 10;

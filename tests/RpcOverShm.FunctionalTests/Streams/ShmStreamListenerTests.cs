@@ -3,6 +3,7 @@ using RpcOverShm.FunctionalTests.Connectivity;
 namespace RpcOverShm.FunctionalTests.Streams;
 
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class ShmStreamListenerTests
 {
     private const string Address = "shm://listener";

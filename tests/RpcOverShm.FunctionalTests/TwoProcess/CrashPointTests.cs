@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// The peer dies at a crash point, whose comment states the outcome. <see cref="EveryPoint_HasItsTest"/> checks that
 /// each point has a test.
 /// </summary>
+[OneMode]
 internal sealed class CrashPointTests : PeerFixture
 {
     private const int Killed = 128 + 9;

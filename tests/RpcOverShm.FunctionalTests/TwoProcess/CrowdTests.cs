@@ -4,6 +4,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// The watchdog with many connections, by counting: how often it checks, and that it takes no role over from methods
 /// that are slower than a call and faster than its period.
 /// </summary>
+[OneMode]
 internal sealed class CrowdTests : PeerFixture
 {
     private const int Connections = 100;

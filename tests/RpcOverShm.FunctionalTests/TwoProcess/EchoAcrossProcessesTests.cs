@@ -4,6 +4,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Calls of every shape between two processes, in both roles.</summary>
 [Parallelizable]
+[OneMode]
 internal sealed class EchoAcrossProcessesTests : PeerFixture
 {
     [Test]

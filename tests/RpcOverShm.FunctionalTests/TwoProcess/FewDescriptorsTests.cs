@@ -14,6 +14,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 [Long(
     "10,000 connects have to fail first.",
     "ManyConnectionsTests.Server_WhoseDescriptorsRunOut_RefusesTheNext_AndServesTheOthers")]
+[OneMode]
 internal sealed partial class FewDescriptorsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE

@@ -3,6 +3,7 @@ using System.Diagnostics;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Descriptors, mappings and threads after their connections have ended.</summary>
+[OneMode]
 internal sealed class LeakTests : PeerFixture
 {
     [Test]

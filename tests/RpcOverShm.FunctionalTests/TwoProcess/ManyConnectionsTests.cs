@@ -3,6 +3,7 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>A server with many clients: they come at once, come and go, or need too many descriptors.</summary>
+[OneMode]
 internal sealed partial class ManyConnectionsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE

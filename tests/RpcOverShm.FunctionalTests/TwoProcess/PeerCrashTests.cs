@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>kill -9 of either side, idle and during calls.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class PeerCrashTests : PeerFixture
 {
     // The contract is one second. This limit keeps a loaded machine from failing the test, which prints the time.

@@ -9,6 +9,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// other side.
 /// </summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[OneMode]
 internal sealed class PeerExitTests : PeerFixture
 {
     private const int HeldCalls = 100;

@@ -3,6 +3,7 @@ using System.Diagnostics;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Servers that are killed and replaced at one address without a cleanup.</summary>
+[OneMode]
 internal sealed class RestartTests : PeerFixture
 {
     [TestCase(2)]

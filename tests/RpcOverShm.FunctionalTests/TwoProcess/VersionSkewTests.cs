@@ -2,6 +2,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Error messages between builds of different protocol versions.</summary>
 [Parallelizable]
+[OneMode]
 internal sealed class VersionSkewTests : PeerFixture
 {
     [TestCase(2, 3, "versions 2 to 3", "server")]

@@ -3,6 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Gigabytes through one call and one stream: every byte is checked, and neither process grows.</summary>
+[OneMode]
 internal sealed class VolumeTests : PeerFixture
 {
     private const long MiB = 1 << 20;

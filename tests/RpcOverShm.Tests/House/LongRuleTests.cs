@@ -41,6 +41,19 @@ public class LongRuleTests
     public void Check_OfOtherWaysIntoTheCategory_FindsThem(string attributes) =>
         Assert.That(Check(attributes), Has.Some.Contains("The category is named by LongAttribute.Name."));
 
+    [Test]
+    public void FixturesOfOneMode_HaveNoRig() =>
+        Findings.AssertNone(LongRules.CheckOneMode([.. Repository.Sources("tests/RpcOverShm.FunctionalTests")]));
+
+    [TestCase("", "", ExpectedResult = 0)]
+    [TestCase("RigOptions Options;", "", ExpectedResult = 1)]
+    [TestCase("", "ShmRig Rig;", ExpectedResult = 1)]
+    public int CheckOneMode_FindsARigOfTheFixtureOrItsBase(string own, string ofBase)
+    {
+        var fixture = new SourceFile("A.cs", $"[OneMode] class A : B {{ {own} }}");
+        return LongRules.CheckOneMode([fixture, new SourceFile("B.cs", $"class B {{ {ofBase} }}")]).Count();
+    }
+
     private static IEnumerable<string> Check(string attribute) => LongRules.Check([new SourceFile("Gate.cs",
         $$"""
         class GateTests

@@ -4,7 +4,8 @@ namespace RpcOverShm.Tests.House;
 
 /// <summary>
 /// Checks the category of long tests. A <c>[Long]</c> gives a reason, and names a short form that is a test of the
-/// short set. A test with long cases has a short one beside them. Nothing else puts a test into the category.
+/// short set. A test with long cases has a short one beside them. Nothing else puts a test into the category. A fixture
+/// that the runs of other scheduling modes leave out has no rig.
 /// </summary>
 internal static class LongRules
 {
@@ -12,7 +13,12 @@ internal static class LongRules
     private const string Case = "TestCase";
     private const string LongCase = "LongAttribute.Name";
 
+    private const string OneMode = "OneMode";
+
     private const int LeastReason = 20;
+
+    // What a call through a rig needs: it takes the scheduling mode of the run.
+    private static readonly string[] s_rigs = ["RigFixture", "RigOptions", "ShmRig"];
 
     /// <summary>Attributes without a reason, and those whose short form is no test or is long itself.</summary>
     public static IEnumerable<string> Check(IReadOnlyCollection<SourceFile> files)
@@ -29,6 +35,29 @@ internal static class LongRules
             select file.At(use.Attribute, $"[{Attribute}]: {problem}");
         return attributes.Concat(files.SelectMany(OnlyLongCases)).Concat(files.SelectMany(OtherWays));
     }
+
+    /// <summary>Fixtures with <c>[OneMode]</c>, or bases of theirs, that name a rig.</summary>
+    public static IEnumerable<string> CheckOneMode(IReadOnlyCollection<SourceFile> files)
+    {
+        ILookup<string, ClassDeclarationSyntax> classes = files
+            .SelectMany(file => file.Root.DescendantNodes().OfType<ClassDeclarationSyntax>())
+            .ToLookup(declaration => declaration.Identifier.Text);
+        return
+            from file in files
+            from fixture in file.Root.DescendantNodes().OfType<ClassDeclarationSyntax>()
+            where fixture.AttributeLists.SelectMany(list => list.Attributes).Any(one => one.Name.ToString() == OneMode)
+            from rig in WithBases(fixture.Identifier.Text, classes)
+                .SelectMany(declaration => declaration.DescendantNodes().OfType<IdentifierNameSyntax>())
+                .Select(name => name.Identifier.Text)
+                .Intersect(s_rigs)
+            select file.At(fixture.Identifier, $"[{OneMode}]: it uses {rig}, which takes the mode of the run.");
+    }
+
+    private static IEnumerable<ClassDeclarationSyntax> WithBases(
+        string name, ILookup<string, ClassDeclarationSyntax> classes) =>
+        classes[name].Concat(classes[name]
+            .SelectMany(declaration => declaration.BaseList?.Types.Select(type => type.Type.ToString()) ?? [])
+            .SelectMany(baseName => WithBases(baseName, classes)));
 
     private static IEnumerable<string> OnlyLongCases(SourceFile file) =>
         from method in file.Root.DescendantNodes().OfType<MethodDeclarationSyntax>()
