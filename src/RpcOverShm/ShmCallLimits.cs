@@ -66,7 +66,7 @@ public class ShmCallLimits
 
     /// <summary>
     /// Gets or sets the maximum number of bytes that one connection can make this side keep: incomplete and unread
-    /// requests, their incomplete heads, waiting calls and answers that the peer does not read; 1 or more, and at least
+    /// requests, incomplete heads, waiting calls and responses that the peer does not read; 1 or more, and at least
     /// the MaxReceiveMessageSize of the server or channel. With twice that, and 1 KiB for the call, the largest message
     /// fits for sure.
     /// <para>

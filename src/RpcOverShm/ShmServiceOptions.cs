@@ -59,7 +59,7 @@ public sealed class ShmServiceOptions
     /// </remarks>
     public int? MaxConcurrentCallsPerInstance { get; set; }
 
-    /// <summary>Gets or sets the maximum number of calls that wait for one instance; 0 or more.</summary>
+    /// <summary>Gets or sets the maximum number of calls of one client that wait for one instance; 0 or more.</summary>
     /// <remarks>
     /// Defaults to 1,000. Further calls fail with <see cref="StatusCode.ResourceExhausted"/>. No effect without
     /// <see cref="MaxConcurrentCallsPerInstance"/>.

@@ -99,7 +99,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
     /// <summary>Enters, borrows a place, or waits. Returns whether the call is inside; null if too many wait.</summary>
     /// <param name="ticket">The call.</param>
-    /// <param name="maxWaiting">The calls that may wait at an instance, beside those before all lanes.</param>
+    /// <param name="maxWaiting">The calls that may wait in the lane; calls of chains may always wait.</param>
     public bool? EnterOrWait(GateTicket ticket, int maxWaiting = int.MaxValue)
     {
         using (_lock.Enter())
@@ -113,7 +113,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
                     return true;
                 }
 
-                if (!isFree && ticket.Parent is null && (word / OneWaiting) - _priorityLane.Calls.Count >= maxWaiting)
+                if (!isFree && ticket.Parent is null && WaitingInLane(ticket.LaneKey) >= maxWaiting)
                 {
                     return null;
                 }
@@ -317,6 +317,9 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
 
         return null;
     }
+
+    // Under the lock.
+    private int WaitingInLane(object key) => _laneOf?.GetValueOrDefault(key)?.Calls.Count ?? 0;
 
     // Under the lock: the lane that is served has its next turn after the others.
     private GateTicket TakeTurn()

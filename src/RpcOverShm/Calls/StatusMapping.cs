@@ -194,7 +194,7 @@ internal static class StatusMapping
     public static Status TooManyWaitingForInstance(string option, int limit, string queuedOption, int queued) => new(
         StatusCode.ResourceExhausted,
         $"The instance of the service runs at most {limit} calls at a time ({option}), "
-        + $"and {queued} more may wait ({queuedOption}).");
+        + $"and {queued} more of one client may wait ({queuedOption}).");
 
     /// <summary>Returns the status of a call for which no instance of its service could be created.</summary>
     public static Status NotActivated(Exception exception, bool isDetailed) => new(

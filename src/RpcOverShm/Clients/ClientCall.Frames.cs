@@ -70,14 +70,18 @@ internal abstract partial class ClientCall
 
     public override void OnHeadNotKept(BufferBudget full)
     {
-        // A one-way call has ended for its user. Its failure is told when the End is whole.
+        LimitEvents.Reached(
+            Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its response was dropped.");
+
+        // A one-way call has ended for its user. Its handler hears of the failure when the End is whole.
         if (!IsOneWay)
         {
-            LimitEvents.Reached(
-                Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its answer was dropped.");
             Finish(StatusMapping.BufferFull(full), isCancel: true);
         }
     }
+
+    public override void OnEndDropped(BufferBudget? full) => EndByServer(
+        full is null ? Outcome : CallOutcome.Local(StatusMapping.BufferFull(full)), default, hasMessage: false);
 
     public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {

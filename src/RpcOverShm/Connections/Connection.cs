@@ -22,7 +22,7 @@ internal sealed class Connection : ICountedConnection
     /// <summary>
     /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any; it is
     /// told whether a call is one-way. The holder of the reader role runs <paramref name="onGoAway"/>, so it must not
-    /// block. A client has no <paramref name="bounds"/>.
+    /// block. Without <paramref name="accept"/>, <paramref name="bounds"/> is null.
     /// </summary>
     public Connection(
         PeerLink link,
@@ -304,6 +304,7 @@ internal sealed class Connection : ICountedConnection
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
         foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
         {
+            call.PartialHead?.Drop(); // The peer never sends the rest.
             call.OnConnectionClosed(reason);
             if (call.HasUserCode)
             {

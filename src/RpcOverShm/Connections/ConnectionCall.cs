@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
@@ -60,7 +61,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// Handles that an outgoing one-way call, which had to wait for space, is in the ring. Runs under the sender's
     /// gate, so it neither waits nor runs user code.
     /// </summary>
-    public virtual void OnSentLater() => throw NotExpected("one-way call");
+    public virtual void OnSentLater() => throw new UnreachableException();
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public virtual TimeSpan? Remaining => null;
@@ -254,10 +255,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>
     /// Ends an incoming call whose head did not come whole in time. The only On... member that the watchdog calls.
     /// </summary>
-    public virtual void OnHeadLate(TimeSpan limit) => throw NotExpected("late head");
+    public virtual void OnHeadLate(TimeSpan limit) => throw new UnreachableException();
 
     /// <summary>Ends a call for whose head there is no more memory. The head was dropped.</summary>
     public abstract void OnHeadNotKept(BufferBudget full);
+
+    /// <summary>
+    /// Handles the end of an outgoing call whose head was dropped: <paramref name="full"/> had no room, or it is null,
+    /// and the call had ended on this side.
+    /// </summary>
+    public virtual void OnEndDropped(BufferBudget? full) => throw new UnreachableException();
 
     /// <summary>Handles the response metadata of an outgoing call.</summary>
     public virtual void OnHeaders(ReadOnlySpan<byte> head) => throw NotExpected("response metadata");

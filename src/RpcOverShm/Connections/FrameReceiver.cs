@@ -23,7 +23,7 @@ internal sealed class FrameReceiver
     private readonly Func<bool, ConnectionCall>? _accept; // null if the peer may not start calls
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
-    private readonly IncomingBounds? _bounds; // null for a client
+    private readonly IncomingBounds? _bounds; // null if the peer may not start calls
     private byte[] _head = new byte[256];
 
     public FrameReceiver(
@@ -230,13 +230,14 @@ internal sealed class FrameReceiver
 
     private void ReceiveHead(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        // The side that makes a call starts it; the other side sends its metadata and its end.
+        bool isChunk = frame.Kind == FrameKind.HeadChunk;
         bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
-        if (frame.Kind is FrameKind.Headers or FrameKind.End && !isStartedHere)
+        if (!isChunk && (frame.Kind == FrameKind.CallStart) == isStartedHere)
         {
             throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
         }
 
-        bool isChunk = frame.Kind == FrameKind.HeadChunk;
         if (isChunk != call.PartialHead is not null)
         {
             throw new ProtocolException($"A {frame.Kind} for call {call.Id} in the wrong place.");
@@ -260,15 +261,19 @@ internal sealed class FrameReceiver
 
     private static void Append(ConnectionCall call, HeadAssembly head, ReadOnlySpan<byte> part)
     {
-        bool wasTooLarge = head.IsTooLarge;
-        if (head.Append(part) is { } full)
+        if (head.Append(part))
+        {
+            return;
+        }
+
+        // The call fails now, because the rest may never come. An End beyond the limit counts when it is whole: until
+        // then its call keeps its slot.
+        if (head.Full is { } full)
         {
             call.OnHeadNotKept(full);
         }
-        else if (head.IsTooLarge && !wasTooLarge && head.Kind != FrameKind.End && head.Drop())
+        else if (head.Kind != FrameKind.End && head.Drop())
         {
-            // The call fails now, because the rest may never come. An End counts when it is whole: until then its call
-            // keeps its slot.
             call.OnHeadTooLarge(head.Kind);
         }
     }
@@ -297,7 +302,14 @@ internal sealed class FrameReceiver
             else if (head.Kind == FrameKind.End)
             {
                 FreeSlot(call);
-                call.OnHeadTooLarge(head.Kind);
+                if (head.IsTooLarge)
+                {
+                    call.OnHeadTooLarge(head.Kind);
+                }
+                else
+                {
+                    call.OnEndDropped(head.Full);
+                }
             }
         }
     }

@@ -31,6 +31,9 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>Whether the head exceeds this side's limit.</summary>
     public bool IsTooLarge { get; private set; }
 
+    /// <summary>The budget that had no room for the head; null if it was not dropped for that.</summary>
+    public BufferBudget? Full { get; private set; }
+
     /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.WrittenSpan;
 
@@ -51,30 +54,31 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
         }
     }
 
-    /// <summary>Appends a part. Returns null, or the budget that it would exceed; the head is dropped then.</summary>
-    public BufferBudget? Append(ReadOnlySpan<byte> bytes)
+    /// <summary>
+    /// Appends a part. Returns false at the first one that exceeds the limit or the budget: its bytes, and those before
+    /// and after it, are dropped.
+    /// </summary>
+    public bool Append(ReadOnlySpan<byte> bytes)
     {
         using (_gate.Enter())
         {
             if (_isEnded || IsTooLarge)
             {
-                return null;
+                return true;
             }
 
             IsTooLarge = bytes.Length > limitBytes - _bytes.Length;
             long memory = OverheadBytes + ((_bytes.Length + bytes.Length) * 2L);
-            BufferBudget? full = IsTooLarge ? null : _charge.TryGrow(memory);
-            _isEnded = full is not null;
+            Full = IsTooLarge ? null : _charge.TryGrow(memory);
+            _isEnded = Full is not null;
             if (IsTooLarge || _isEnded)
             {
                 Free();
-            }
-            else
-            {
-                _bytes.Write(bytes);
+                return false;
             }
 
-            return full;
+            _bytes.Write(bytes);
+            return true;
         }
     }
 

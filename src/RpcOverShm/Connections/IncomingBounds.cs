@@ -2,7 +2,7 @@ using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Connections;
 
-/// <summary>The bounds of what the peer of one connection may make this side keep; for a server.</summary>
-/// <param name="Budget">The bytes of requests, of partial heads, and of queued answers.</param>
+/// <summary>Bounds what the peer of a connection that accepts calls can make this side keep.</summary>
+/// <param name="Budget">The bytes of requests, of incomplete heads, and of messages that wait to be sent.</param>
 /// <param name="HeadTimeout">The time for the head of a request that comes in several records.</param>
 internal sealed record IncomingBounds(BufferBudget Budget, TimeSpan HeadTimeout);

@@ -20,10 +20,10 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     public ConnectionCall? Caller => caller;
 
     /// <summary>Whether a running call may wait for this one.</summary>
-    public bool IsOfChain => Parent is not null || caller is not null;
+    public bool IsOfChain => Parent is not null || caller is { IsOneWay: false };
 
     /// <summary>The number of calls in front of the call in its chain.</summary>
-    public int Depth => IsOfChain ? 1 + (caller?.Depth ?? Parent!.Depth) : 0;
+    public int Depth => caller is not null ? 1 + caller.Depth : Parent is not null ? 1 + Parent.Depth : 0;
 
     /// <summary>
     /// Whether a stop lets the call run: a one-way call is never retried, and a running method may wait for a call of a

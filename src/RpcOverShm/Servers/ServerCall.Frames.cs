@@ -126,8 +126,6 @@ internal sealed partial class ServerCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        PartialHead?.Drop();
-
         // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
         // on for long, and does not keep the other calls.
         if (!IsOneWay || !IsAllSent || !owner.TryOrphan(this))

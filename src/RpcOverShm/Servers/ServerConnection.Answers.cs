@@ -13,7 +13,7 @@ internal sealed partial class ServerConnection
     private const int MostAnswersPerEvent = 2;
 
     private readonly Gate _answersLock = new();
-    private readonly Queue<TaskCompletionSource> _answers = new();
+    private readonly LinkedList<TaskCompletionSource> _answers = new();
     private volatile bool _hasAnswers;
     private int _late;
     private int _isPumpQueued; // 1 while a thread pool item will look for who may go on
@@ -38,10 +38,11 @@ internal sealed partial class ServerConnection
         Interlocked.Increment(ref _late);
         while (Budget.IsFullOfAnswers && !ended.IsCancellationRequested)
         {
-            var turn = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            var turn = new LinkedListNode<TaskCompletionSource>(
+                new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
             using (_answersLock.Enter())
             {
-                _answers.Enqueue(turn);
+                _answers.AddLast(turn);
                 _hasAnswers = true;
             }
 
@@ -55,11 +56,15 @@ internal sealed partial class ServerConnection
 
             try
             {
-                await turn.Task.WaitAsync(ended).ConfigureAwait(false);
+                await turn.Value.Task.WaitAsync(ended).ConfigureAwait(false);
             }
             catch (OperationCanceledException)
             {
-                turn.TrySetCanceled(CancellationToken.None); // It takes no other's turn.
+                using (_answersLock.Enter())
+                {
+                    turn.List?.Remove(turn);
+                    _hasAnswers = _answers.Count > 0;
+                }
             }
         }
     }
@@ -85,12 +90,10 @@ internal sealed partial class ServerConnection
     {
         using (_answersLock.Enter())
         {
-            int let = 0;
-            while (let < MostAnswersPerEvent
-                && !Budget.IsFullOfAnswers
-                && _answers.TryDequeue(out TaskCompletionSource? turn))
+            for (int let = 0; let < MostAnswersPerEvent && _answers.Count > 0 && !Budget.IsFullOfAnswers; let++)
             {
-                let += turn.TrySetResult() ? 1 : 0;
+                _answers.First!.Value.SetResult();
+                _answers.RemoveFirst();
             }
 
             _hasAnswers = _answers.Count > 0;

@@ -36,7 +36,8 @@ internal sealed partial class ServerConnection
     {
         if (Connection.FindCaller(name) is { } caller)
         {
-            RunningCall? maker = (caller as INestedCall)?.Parent;
+            // Nobody waits for what a one-way call does.
+            RunningCall? maker = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
             return new CallTicket(call, maker?.ServerGate == _serverGate ? maker : null, caller);
         }
 
@@ -154,8 +155,19 @@ internal sealed partial class ServerConnection
             LeaveOrder(ticket);
         }
 
-        LeaveGates(call.Ticket, CallStage.EnteredServer, call.Running);
+        LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.Running);
         AfterLeaving(call);
+    }
+
+    /// <summary>
+    /// Gives the server's place of a call to others, before it waits to answer: its client alone decides for how long.
+    /// </summary>
+    public void LeaveServerGate(ServerCall call)
+    {
+        call.Running?.End();
+        CallTicket ticket = call.Ticket ??= new CallTicket(call);
+        ticket.Stage = CallStage.EnteredConnection;
+        _serverGate.Leave(ticket, call.Running);
     }
 
     /// <summary>

@@ -20,7 +20,7 @@ internal sealed partial class ServerConnection
 
     private readonly BufferBudget _orphanBudget; // of the user's one-way calls whose connections are closed
     private volatile bool _isRefusing;
-    private volatile bool _isRefusingOneWay;
+    private volatile bool _hasEndedCalls;
     private long _admitted;
     private long _admittedAtLastLook;
     private bool _wasIdleAtLastLook;
@@ -91,7 +91,7 @@ internal sealed partial class ServerConnection
     /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
     /// <param name="isOfChain">
-    /// Whether the call is of a chain, so that a running method may wait for it: it is not refused.
+    /// Whether the call is of a chain. A running method may wait for it, so it is refused only after a stop's grace.
     /// </param>
     /// <param name="isOneWay">
     /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.
@@ -109,7 +109,7 @@ internal sealed partial class ServerConnection
         }
 
         // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
-        if (isOneWay ? _isRefusingOneWay : _isRefusing && !isOfChain)
+        if (isOneWay || isOfChain ? _hasEndedCalls : _isRefusing)
         {
             return StatusMapping.ServerStopping;
         }
@@ -187,7 +187,7 @@ internal sealed partial class ServerConnection
     public void EndAllCalls(in Status status)
     {
         // StoreLoad: the flag is set before the calls are read. The reader adds a call before it reads the flag.
-        _isRefusingOneWay = true;
+        _hasEndedCalls = true;
         Interlocked.MemoryBarrierProcessWide();
         foreach (ConnectionCall call in Connection.Sender.Incoming.Snapshot())
         {

@@ -112,6 +112,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             return;
         }
 
+        owner.LeaveServerGate(call);
         await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {

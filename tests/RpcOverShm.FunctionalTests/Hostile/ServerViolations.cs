@@ -46,6 +46,10 @@ internal static class ServerViolations
             "a Credit for call 0"),
         new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "where none are served"),
         new("start of the client's own call", peer => peer.StartUnary(First), "may not send it"),
+        new(
+            "half a start of the client's own call",
+            peer => peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, head: s_bytes),
+            "may not send it"),
         new("half-close from the server", peer => peer.Send(FrameKind.HalfClose, First), "may not send it"),
         new("cancel from the server", peer => peer.Send(FrameKind.Cancel, First), "may not send it"),
         new(

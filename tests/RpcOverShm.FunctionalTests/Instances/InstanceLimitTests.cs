@@ -75,7 +75,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
         Assert.That(
             failure.Status.Detail,
             Is.EqualTo("The instance of the service runs at most 1 calls at a time (MaxConcurrentCallsPerInstance), "
-                + "and 2 more may wait (MaxQueuedCallsPerInstance)."));
+                + "and 2 more of one client may wait (MaxQueuedCallsPerInstance)."));
         held.LetAllGo();
         await Task.WhenAll(calls).Bounded();
         Assert.That(held.Begun, Is.EqualTo(["0", "1", "2"]));

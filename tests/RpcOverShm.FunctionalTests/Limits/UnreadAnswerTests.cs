@@ -110,6 +110,51 @@ internal sealed class UnreadAnswerTests : BufferFixture
         await AssertNothingKeptAsync(rig, budget);
     }
 
+    // The place is the server's, and only this client decides how long its method waits.
+    [Test]
+    public async Task MethodThatWaitsToAnswer_LeavesItsPlaceToAnotherClient()
+    {
+        TaskCompletionSource[] mayEnd = [new(), new()];
+        using var begun = new CountdownEvent(mayEnd.Length);
+        using var both = new Barrier(2);
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "both")
+                {
+                    await Timeouts.OnThread(() => both.SignalAndWait(Timeouts.Wait));
+                    return request;
+                }
+
+                begun.Signal();
+                await mayEnd[int.Parse(request.Text())].Task;
+                return Payloads.OfSize(LimitBytes / 2);
+            },
+        };
+        ShmRig rig = await StartShmAsync(
+            script,
+            Options(change: options => options.Limits.MaxConcurrentCalls = 2) with { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        await StartWholeAsync(peer, 0, Message("0"));
+        await StartWholeAsync(peer, 1, Message("1"));
+        Assert.That(begun.Wait(Timeouts.Wait));
+        mayEnd[0].SetResult();
+        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
+        mayEnd[1].SetResult();
+        await Timeouts.Eventually(() => served.Late == 1, "the second answer waits");
+
+        Task<Payload>[] others =
+            [.. Enumerable.Range(0, 2).Select(_ => rig.Client.UnaryAsync(Payloads.Of("both")).ResponseAsync)];
+        await Task.WhenAll(others).Bounded();
+
+        await peer.ReceiveAsync(FrameKind.End);
+        await peer.ReceiveAsync(FrameKind.End);
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
     [Test]
     public async Task MessagesOfManyStreams_WaitAsAnswersDo()
     {

@@ -52,6 +52,18 @@ public partial class CallGateTests
     }
 
     [Test]
+    public void WaitingCallsOfOneLane_LeaveRoomForThoseOfAnother()
+    {
+        var gate = new CallGate(limit: 1, isOfInstance: true);
+        Entered(gate);
+        Visitor[] calls = [.. "aaab".Select(lane => new Visitor(gate, lane == 'a' ? _lane : gate))];
+
+        bool?[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
+
+        Assert.That(entered, Is.EqualTo((bool?[])[false, false, null, false]));
+    }
+
+    [Test]
     public void End_OfAWaitingCall_LeavesTheQueue()
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);

@@ -1,5 +1,6 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 
@@ -144,6 +145,54 @@ public class FrameReceiverTests
         Assert.That(() => call.Events, Is.EqualTo(expected).After(20_000, 2));
         Assert.That(rig.Connection.CloseReason, Is.Null);
         Assert.That(budget.UsedBytes, Is.Zero);
+    }
+
+    [Test]
+    public void End_WithAHeadBeyondTheBudget_FreesTheSlotWhenItIsWhole()
+    {
+        var budget = new BufferBudget("Limit", limitBytes: 1);
+        using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMinutes(1)));
+        RecordingCall call = rig.Start();
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HeadContinues, [1, 2]));
+        string[] begun = ["head not kept: Limit"];
+        Assert.That(() => call.Events, Is.EqualTo(begun).After(20_000, 2));
+        Assert.That(rig.Connection.OutgoingCount, Is.EqualTo(1));
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [3]));
+
+        Assert.That(() => call.Events, Is.EqualTo((string[])[.. begun, "end dropped: Limit"]).After(20_000, 2));
+        Assert.That(() => rig.Connection.OutgoingCount, Is.Zero.After(20_000, 2));
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+    }
+
+    [Test]
+    public void HalfAHead_WhenTheConnectionCloses_GivesItsBytesBack()
+    {
+        var budget = new BufferBudget("Limit", limitBytes: 1 << 20);
+        using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMinutes(1)));
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HeadContinues, [1, 2]));
+        Assert.That(() => budget.UsedBytes, Is.Positive.After(20_000, 2));
+
+        rig.Connection.Close(new CloseReason(CloseKind.Local, "The test closes it."));
+
+        Assert.That(rig.Connection.Closed.Wait(Timeouts.Wait));
+        Assert.That(budget.UsedBytes, Is.Zero);
+    }
+
+    // Half a start would have the time limit of requests, which no outgoing call can end.
+    [Test]
+    public void CallStart_OfACallOfThisSide_IsAViolation([Values] bool isWhole)
+    {
+        FrameFlags flags = isWhole ? FrameFlags.None : FrameFlags.HeadContinues;
+        var budget = new BufferBudget("Limit", limitBytes: 1 << 20);
+        using var rig = new CallingRig(bounds: new IncomingBounds(budget, TimeSpan.FromMilliseconds(1)));
+        CallId call = rig.Start().Id;
+
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, call, flags, [1, 2]));
+
+        Assert.That(() => rig.Connection.CloseReason?.Kind, Is.EqualTo(CloseKind.PeerViolation).After(20_000, 2));
+        Assert.That(rig.Connection.CloseReason!.Text, Does.Contain("may not send it"));
     }
 
     [Test]

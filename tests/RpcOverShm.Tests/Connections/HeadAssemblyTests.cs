@@ -36,10 +36,9 @@ public class HeadAssemblyTests
     [Test]
     public void Append_BeyondTheLimit_DropsAllAndWhatStillComes()
     {
-        _head.Append(new byte[7]);
-        _head.Append(new byte[4]);
-        _head.Append(new byte[1]);
+        bool[] taken = [_head.Append(new byte[7]), _head.Append(new byte[4]), _head.Append(new byte[1])];
 
+        Assert.That(taken, Is.EqualTo((bool[])[true, false, true]), "It is told once.");
         Assert.That(_head.IsTooLarge);
         Assert.That(_head.Bytes.Length, Is.Zero);
     }
@@ -50,7 +49,7 @@ public class HeadAssemblyTests
         var budget = new BufferBudget("Option", limitBytes: 1 << 20);
         var head = new HeadAssembly(FrameKind.CallStart, FrameFlags.HeadContinues, limitBytes: 10, budget);
 
-        Assert.That(head.Append([]), Is.Null);
+        Assert.That(head.Append([]));
 
         Assert.That(budget.UsedBytes, Is.GreaterThanOrEqualTo(1 << 10));
         head.Dispose();

@@ -79,6 +79,12 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override void OnHeadNotKept(BufferBudget full) => Note($"head not kept: {full.Option}");
 
+    public override void OnEndDropped(BufferBudget? full)
+    {
+        Note($"end dropped: {full?.Option}");
+        SetDone();
+    }
+
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         if (_isServed)

@@ -61,6 +61,48 @@ internal sealed class ServerConnectionTests
             new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: false)));
     }
 
+    [Test]
+    public void CallsThatAStopSpares_AreRefusedAfterItsGrace([Values] bool isOneWay)
+    {
+        using var rig = new ServedRig();
+        rig.Server.StopAccepting();
+        Status?[] refusals =
+        [
+            rig.Server.TryAdmit(isOfChain: false),
+            rig.Server.TryAdmit(isOfChain: !isOneWay, isOneWay),
+        ];
+        rig.Server.EndAllCalls(StatusMapping.ServerStopping);
+
+        Assert.That(refusals, Is.EqualTo(new Status?[] { StatusMapping.ServerStopping, null }));
+        Assert.That(
+            rig.Server.TryAdmit(isOfChain: !isOneWay, isOneWay), Is.EqualTo(StatusMapping.ServerStopping));
+    }
+
+    [Test]
+    public async Task MethodsThatWaitToAnswer_AndWhoseCallsEnd_LeaveNothing()
+    {
+        const int Waits = 20_000;
+        using var rig = new ServedRig();
+        rig.Server.Budget.TakeAnswer(rig.Server.Budget.LimitBytes);
+        var ended = new CancellationToken(canceled: true);
+        await rig.Server.WaitToAnswerAsync(ended); // It costs the code of the method once.
+        rig.Server.OnAnswered();
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+
+        for (int i = 0; i < Waits; i++)
+        {
+            using var cancel = new CancellationTokenSource();
+            Task waiting = rig.Server.WaitToAnswerAsync(cancel.Token);
+            Assert.That(waiting.IsCompleted, Is.False);
+            await cancel.CancelAsync();
+            await waiting.Bounded();
+            rig.Server.OnAnswered();
+        }
+
+        // A wait that stayed would have a hundred bytes and more.
+        Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(Waits * 50));
+    }
+
     // Each one that leaves lets in the next one, which has ended too.
     [Test]
     public async Task Close_WithManyCallsInOrderBehindAFullGate_EndsThemAll()
