@@ -24,7 +24,9 @@ internal static class Program
             string reply;
             try
             {
-                reply = ("ok " + commands.RunAsync(line.Split(' ')).GetAwaiter().GetResult()).TrimEnd();
+                reply = line == "reset"
+                    ? Reset(ref commands)
+                    : ("ok " + commands.RunAsync(line.Split(' ')).GetAwaiter().GetResult()).TrimEnd();
             }
             catch (Exception exception)
             {
@@ -34,7 +36,16 @@ internal static class Program
             Console.Out.WriteLine(reply);
         }
 
-        commands.DisposeAsync().AsTask().GetAwaiter().GetResult();
+        End(commands);
         return 0;
     }
+
+    private static string Reset(ref PeerCommands commands)
+    {
+        End(commands);
+        commands = new PeerCommands();
+        return "ok done";
+    }
+
+    private static void End(PeerCommands commands) => commands.DisposeAsync().AsTask().GetAwaiter().GetResult();
 }

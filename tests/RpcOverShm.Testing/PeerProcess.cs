@@ -161,6 +161,24 @@ public sealed class PeerProcess : IAsyncDisposable
         await _process.StandardInput.FlushAsync();
     }
 
+    /// <summary>
+    /// Ends all that the commands have begun, so that the peer is as it was started, but for what its runtime has
+    /// compiled. Fails if a command has not been answered.
+    /// </summary>
+    public async Task ResetAsync()
+    {
+        string reply = await DoAsync("reset");
+        if (reply != "done")
+        {
+            throw new InvalidOperationException($"'{reply}' is the reply to an earlier command.");
+        }
+
+        while (_events.Reader.TryRead(out _))
+        {
+            // Nobody waits for an event of what has ended.
+        }
+    }
+
     /// <summary>Ends the input, so that the peer exits; <see cref="Exited"/> completes when it is gone.</summary>
     public void EndInput() => _process.StandardInput.Close();
 

@@ -7,7 +7,7 @@ namespace RpcOverShm.FunctionalTests.Access;
 /// The base of fixtures whose processes run as other users. The server's user is not root, because every server and
 /// client trusts root.
 /// </summary>
-internal abstract class OtherUserFixture : PeerFixture
+internal abstract class OtherUserFixture : StandingPeerFixture
 {
     protected const uint SharedGroup = 43210;
 
@@ -55,10 +55,14 @@ internal abstract class OtherUserFixture : PeerFixture
         return peer;
     }
 
+    /// <summary>Returns a standing peer of this user that the test does not have yet.</summary>
+    protected Task<PeerProcess> TakePeerAsync(PeerUser user) =>
+        TakePeerAsync(string.Join(' ', user.Wrap([])), () => StartPeerAsync(user));
+
     /// <summary>Starts a server with these options; "-" stands for none.</summary>
     protected async Task<PeerProcess> ServeAsync(string users, string group)
     {
-        PeerProcess server = await StartPeerAsync(Service);
+        PeerProcess server = await TakePeerAsync(Service);
         await server.DoAsync($"serve {Address} {RunDirectory} {users} {group}");
         return server;
     }
@@ -66,7 +70,7 @@ internal abstract class OtherUserFixture : PeerFixture
     /// <summary>Makes a call as a user who trusts the server's; returns "right" or the status.</summary>
     protected async Task<string> CallAsAsync(PeerUser user, string? trusted = null)
     {
-        PeerProcess client = await StartPeerAsync(user);
+        PeerProcess client = await TakePeerAsync(user);
         await client.DoAsync($"channel {Address} {RunDirectory} {trusted ?? $"{Service.User}"}");
         return await client.DoAsync("echo 1000");
     }

@@ -82,10 +82,10 @@ internal sealed class OtherUserTests : OtherUserFixture
     {
         MakeRunDirectory(users == "-" ? ForOwner : ForUsers);
         PeerProcess server = await ServeAsync(users, "-");
-        PeerProcess inside = await StartPeerAsync(Service);
+        PeerProcess inside = await TakePeerAsync(Service);
         await inside.DoAsync($"channel {Address} {RunDirectory}");
         Assert.That(await inside.DoAsync("echo 1"), Is.EqualTo("right"));
-        PeerProcess stranger = await StartPeerAsync(Stranger);
+        PeerProcess stranger = await TakePeerAsync(Stranger);
 
         Assert.That(await stranger.DoAsync($"reach {server.Id}"), Is.EqualTo("0 0 0"));
         Assert.That(await stranger.DoAsync($"reach {inside.Id}"), Is.EqualTo("0 0 0"));
@@ -142,10 +142,10 @@ internal sealed class OtherUserTests : OtherUserFixture
     public async Task Stream_OfANamedUser_IsLetIn_AndOthersAreNot()
     {
         MakeRunDirectory(ForUsers);
-        PeerProcess server = await StartPeerAsync(Service);
+        PeerProcess server = await TakePeerAsync(Service);
         await server.DoAsync($"stream-listen {Address} {RunDirectory} 12350");
-        PeerProcess stranger = await StartPeerAsync(Stranger);
-        PeerProcess guest = await StartPeerAsync(Guest);
+        PeerProcess stranger = await TakePeerAsync(Stranger);
+        PeerProcess guest = await TakePeerAsync(Guest);
 
         Assert.That(
             await stranger.AskAsync($"stream-connect {Address} {RunDirectory} 12340"),
@@ -176,7 +176,7 @@ internal sealed class OtherUserTests : OtherUserFixture
         MakeRunDirectory(mode, group: mode == ForGroup ? SharedGroup : null);
         PeerProcess server = await ServeAsync(
             mode == ForUsers ? "12350" : "-", mode == ForGroup ? $"{SharedGroup}" : "-");
-        PeerProcess client = await StartPeerAsync(user);
+        PeerProcess client = await TakePeerAsync(user);
         await client.DoAsync($"channel {Address} {RunDirectory} 12340");
         Assert.That(await client.DoAsync("echo 1"), Is.EqualTo("right"));
 

@@ -14,12 +14,32 @@ internal sealed class RefusedDirectoryTests : OtherUserFixture
     private const uint Sticky = 0x3FF; // 1777
     private const uint ForOwner = 0x1C0; // 0700
 
-    private string Given => Directory.Combine("given");
+    private TestDirectory _places = null!; // of the fixture: the variables of the standing peers name them
 
-    private string Temporary => Directory.Combine("temporary");
+    private string Given => _places.Combine("given");
+
+    private string Temporary => _places.Combine("temporary");
+
+    [OneTimeSetUp]
+    public void MakePlaces()
+    {
+        _places = new TestDirectory();
+        _places.OpenToOthers();
+    }
+
+    [OneTimeTearDown]
+    public void RemovePlaces() => _places.Dispose();
 
     [SetUp]
-    public void MakeTemporaryDirectory() => Make(Temporary, user: 0, Sticky);
+    public void EmptyPlaces()
+    {
+        foreach (string left in System.IO.Directory.GetDirectories(_places.Path))
+        {
+            System.IO.Directory.Delete(left, recursive: true);
+        }
+
+        Make(Temporary, user: 0, Sticky);
+    }
 
     [TestCase(12340u, 0x1FFu, "belongs to user 12340 and has mode 0777", Description = "As WSL sets it up.")]
     [TestCase(0u, 0x1EDu, "belongs to user 0 and has mode 0755")]
@@ -33,10 +53,10 @@ internal sealed class RefusedDirectoryTests : OtherUserFixture
             Make(Given, user, mode);
         }
 
-        PeerProcess client = await StartWithVariablesAsync(Service);
+        PeerProcess client = await TakeWithVariablesAsync(Service);
         await client.DoAsync($"channel {Address} -");
         string before = await client.DoAsync("echo 1000");
-        PeerProcess server = await StartWithVariablesAsync(Service);
+        PeerProcess server = await TakeWithVariablesAsync(Service);
         await server.DoAsync($"serve {Address} -");
 
         Assert.That(before, Does.Contain($"'{OtherSocket(Service)}' ({Address}): there is no such socket.").And.Contain(
@@ -53,12 +73,12 @@ internal sealed class RefusedDirectoryTests : OtherUserFixture
     {
         Make(Given, Service.User, ForOwner);
         var root = new PeerUser(0, 0);
-        PeerProcess first = await StartWithVariablesAsync(root);
+        PeerProcess first = await TakeWithVariablesAsync(root);
         string place = below == "-" ? "-" : Path.Combine(Given, below);
 
         string answer = await first.AskAsync($"{verb} {Address} {place}");
         string[] left = System.IO.Directory.GetFileSystemEntries(Given);
-        PeerProcess own = await StartWithVariablesAsync(Service);
+        PeerProcess own = await TakeWithVariablesAsync(Service);
         await own.DoAsync($"{verb} {Address} -");
 
         Assert.That(answer, below == "-"
@@ -74,7 +94,7 @@ internal sealed class RefusedDirectoryTests : OtherUserFixture
     public async Task Server_WhoseUserIsNoMemberOfItsGroup_LeavesNoDirectory()
     {
         string run = Path.Combine(Temporary, "run");
-        PeerProcess server = await StartPeerAsync(Service);
+        PeerProcess server = await TakePeerAsync(Service);
 
         string answer = await server.AskAsync($"serve {Address} {run} - {SharedGroup + 1}");
         bool isLeft = System.IO.Directory.Exists(run);
@@ -94,6 +114,6 @@ internal sealed class RefusedDirectoryTests : OtherUserFixture
 
     private string OtherSocket(PeerUser user) => Path.Combine(Temporary, $"rpcovershm-{user.User}", SocketName);
 
-    private Task<PeerProcess> StartWithVariablesAsync(PeerUser user) => StartPeerAsync(
+    private Task<PeerProcess> TakeWithVariablesAsync(PeerUser user) => TakePeerAsync(
         user with { Variables = [$"XDG_RUNTIME_DIR={Given}", $"TMPDIR={Temporary}"] });
 }

@@ -173,7 +173,7 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(await call.Bounded(), Is.Null);
     }
 
-    [TestCase(10)]
+    [TestCase(2)]
     [TestCase(100, Category = LongAttribute.Name)]
     public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose(int rings)
     {

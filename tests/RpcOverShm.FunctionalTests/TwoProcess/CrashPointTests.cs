@@ -7,7 +7,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// each point has a test.
 /// </summary>
 [OneMode]
-internal sealed class CrashPointTests : PeerFixture
+internal sealed class CrashPointTests : StandingPeerFixture
 {
     private const int Killed = 128 + 9;
 
@@ -42,7 +42,7 @@ internal sealed class CrashPointTests : PeerFixture
 
         ScriptClient client = OpenClient();
         RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));
-        await StartServingPeerAsync();
+        await TakeServingPeerAsync();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));
@@ -58,7 +58,7 @@ internal sealed class CrashPointTests : PeerFixture
         await AssertKilledAsync(peer);
         Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName }));
 
-        await StartServingPeerAsync();
+        await TakeServingPeerAsync();
 
         await Timeouts.Eventually(() => Answers(client, "next"));
     }
@@ -74,7 +74,7 @@ internal sealed class CrashPointTests : PeerFixture
         (RpcException failure, int answered) = await CallUntilItFailsAsync(client, peer);
         await AssertKilledAsync(peer);
         await ReturnsToAsync(before);
-        await StartServingPeerAsync();
+        await TakeServingPeerAsync();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));

@@ -7,9 +7,8 @@ using RpcOverShm.FunctionalTests.Telemetry;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>kill -9 of either side, idle and during calls.</summary>
-[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [OneMode]
-internal sealed class PeerCrashTests : PeerFixture
+internal sealed class PeerCrashTests : StandingPeerFixture
 {
     // The contract is one second. This limit keeps a loaded machine from failing the test, which prints the time.
     private static readonly TimeSpan s_wellBelow = TimeSpan.FromSeconds(10);
@@ -66,7 +65,7 @@ internal sealed class PeerCrashTests : PeerFixture
         Assert.That(Directory.FileNames, Is.SubsetOf(new[] { LockName, SocketName }));
         await Log.WaitForAsync(102);
         RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Of("nobody")));
-        await StartServingPeerAsync();
+        await TakeServingPeerAsync();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(client.Unary(Payloads.Of("two")).Text(), Is.EqualTo("two"));
@@ -166,7 +165,8 @@ internal sealed class PeerCrashTests : PeerFixture
     {
         ShmServer server = await ServeAsync(new Script());
         Log.Expect(301);
-        PeerProcess survivor = await StartCallingPeerAsync();
+        PeerProcess survivor = await TakePeerAsync();
+        await survivor.DoAsync($"channel {Address} {Directory.Path}");
         for (int i = 0; i < 5; i++)
         {
             PeerProcess victim = await StartCallingPeerAsync();

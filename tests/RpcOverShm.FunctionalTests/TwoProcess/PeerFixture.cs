@@ -60,6 +60,9 @@ internal abstract class PeerFixture
     /// <summary>Ends the peer at the end of the test.</summary>
     protected void Adopt(PeerProcess peer) => _peers.Add(peer);
 
+    /// <summary>Takes an <see cref="Adopt"/> back.</summary>
+    protected void Release(PeerProcess peer) => _peers.Remove(peer);
+
     /// <summary>Starts a peer that serves the script at the address.</summary>
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)
     {
