@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Diagnostics;
 using System.Globalization;
+using System.Runtime;
 using Google.Protobuf;
 using Grpc.Core;
 using RpcOverShm.Testing.Protos;
@@ -17,9 +18,11 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
     private const int StreamBytes = 1 << 10;
     private const int Awaiting = 64;
     private const int Blocking = 8;
+    private const int FewMethods = 10;
 
     // The compiler's tiers come after pauses of 100 ms, so a warm-up has many rounds.
-    private static readonly TimeSpan s_warmUp = TimeSpan.FromMilliseconds(700);
+    private static readonly TimeSpan s_quiet = TimeSpan.FromMilliseconds(700);
+    private static readonly TimeSpan s_longestWarmUp = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan s_gap = TimeSpan.FromMilliseconds(10);
     private static readonly TimeSpan s_round = TimeSpan.FromMilliseconds(80);
     private static readonly long s_ticksPerMicrosecond = Stopwatch.Frequency / 1_000_000;
@@ -51,11 +54,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         foreach (string cell in cells)
         {
             Func<PairClient, TimeSpan, Task<double>> run = s_cells[cell];
-            for (long begun = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(begun) < s_warmUp;)
-            {
-                await run(one, s_round);
-            }
-
+            await WarmUpAsync(() => run(one, s_round));
             double[] rounds = new double[Rounds];
             for (int i = 0; i < Rounds; i++)
             {
@@ -68,6 +67,23 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         }
 
         return 0;
+    }
+
+    // Until the compiler has nothing to do for a while. The first cell of a process needs seconds: without them it was
+    // measured while a third thread compiled, which two processors do not hold.
+    private static async Task WarmUpAsync(Func<Task> round)
+    {
+        long begun = Stopwatch.GetTimestamp();
+        long quietSince = begun;
+        long compiled = 0;
+        while (Stopwatch.GetElapsedTime(quietSince) < s_quiet && Stopwatch.GetElapsedTime(begun) < s_longestWarmUp)
+        {
+            await round();
+            if (JitInfo.GetCompiledMethodCount() is var count && count > compiled + FewMethods)
+            {
+                (compiled, quietSince) = (count, Stopwatch.GetTimestamp());
+            }
+        }
     }
 
     // Its standard input ends with the parent.
