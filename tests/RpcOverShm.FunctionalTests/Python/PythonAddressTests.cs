@@ -8,7 +8,6 @@ namespace RpcOverShm.FunctionalTests.Python;
 /// the process, so it runs alone.
 /// </summary>
 [NonParallelizable]
-[Parallelizable]
 internal sealed class PythonAddressTests : PythonFixture
 {
     private static readonly string[] s_variables = ["XDG_RUNTIME_DIR", "TMPDIR"];
@@ -56,7 +55,7 @@ internal sealed class PythonAddressTests : PythonFixture
             Environment.SetEnvironmentVariable(name, value?[(name.Length + 1)..]);
         }
 
-        PythonClient client = await StartClientAsync();
+        PythonClient client = await TakeClientAsync();
         foreach (string address in s_addresses)
         {
             string path = await client.DoAsync($"resolve {address} {string.Join(' ', variables)}");

@@ -43,5 +43,8 @@ internal sealed class PythonClient : IAsyncDisposable
     /// <summary>Sends a command and returns its answer, "ok …" or "error …".</summary>
     public Task<string> AskAsync(string command) => _process.AskAsync(command);
 
+    /// <summary>Closes all connections. Fails if a command has not been answered.</summary>
+    public Task ResetAsync() => _process.ResetAsync();
+
     public ValueTask DisposeAsync() => _process.DisposeAsync();
 }

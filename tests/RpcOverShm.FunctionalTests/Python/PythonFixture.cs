@@ -1,13 +1,15 @@
 using System.Runtime.InteropServices;
+using NUnit.Framework.Interfaces;
 
 namespace RpcOverShm.FunctionalTests.Python;
 
 /// <summary>
-/// The base of fixtures with a server of this library and the client that was written from PROTOCOL.md alone.
+/// The base of fixtures with a server of this library and the client that was written from PROTOCOL.md alone. The tests
+/// use the same client one after the other, because the start of Python costs more than most tests.
 /// </summary>
 internal abstract class PythonFixture() : RigFixture(RigKind.Shm)
 {
-    private readonly List<PythonClient> _clients = [];
+    private PythonClient? _client;
 
     [OneTimeSetUp]
     public void CheckMachine()
@@ -18,25 +20,42 @@ internal abstract class PythonFixture() : RigFixture(RigKind.Shm)
         }
     }
 
+    /// <summary>Closes the client's connections. After a failure it may be in any state, and ends.</summary>
     [TearDown]
-    public async Task EndClientsAsync()
+    public async Task ResetClientAsync()
     {
-        foreach (PythonClient client in _clients)
+        bool isReset = false;
+        try
         {
+            if (_client is not null && TestContext.CurrentContext.Result.Outcome.Status != TestStatus.Failed)
+            {
+                await _client.ResetAsync();
+                isReset = true;
+            }
+        }
+        finally
+        {
+            if (!isReset)
+            {
+                await EndClientAsync();
+            }
+        }
+    }
+
+    [OneTimeTearDown]
+    public async Task EndClientAsync()
+    {
+        if (_client is { } client)
+        {
+            _client = null;
             await client.DisposeAsync();
         }
-
-        _clients.Clear();
     }
 
-    protected async Task<PythonClient> StartClientAsync()
-    {
-        PythonClient client = await PythonClient.StartAsync();
-        _clients.Add(client);
-        return client;
-    }
+    /// <summary>Returns the client of the test before, without connections, or a new one.</summary>
+    protected async Task<PythonClient> TakeClientAsync() => _client ??= await PythonClient.StartAsync();
 
-    /// <summary>Starts a server of both test services, and a client that is connected to it.</summary>
+    /// <summary>Starts a server of both test services, and connects the client to it.</summary>
     protected async Task<(ShmRig Rig, PythonClient Client)> StartPairAsync(
         RigOptions? options = null, Script? script = null, string connect = "")
     {
@@ -44,7 +63,7 @@ internal abstract class PythonFixture() : RigFixture(RigKind.Shm)
             options,
             Conformance.BindService(new ConformanceService()),
             (script ?? new Script()).Build());
-        PythonClient client = await StartClientAsync();
+        PythonClient client = await TakeClientAsync();
         await client.DoAsync($"connect {rig.SocketPath} {connect}");
         return (rig, client);
     }

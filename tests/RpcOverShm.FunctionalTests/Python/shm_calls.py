@@ -116,6 +116,13 @@ class Commands:
         self._connections.pop().close()
         return f"{len(self._connections)}"
 
+    def reset(self) -> str:
+        """Closes all connections: the next test begins."""
+        self._held.clear()
+        while self._connections:
+            self.close()
+        return "done"
+
     def unary(self, size: str) -> str:
         data = pattern(int(size), 5)
         call = self._start("Echo", payload(data))

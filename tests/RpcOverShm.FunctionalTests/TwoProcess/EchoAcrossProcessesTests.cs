@@ -5,12 +5,12 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Calls of every shape between two processes, in both roles.</summary>
 [Parallelizable]
 [OneMode]
-internal sealed class EchoAcrossProcessesTests : PeerFixture
+internal sealed class EchoAcrossProcessesTests : StandingPeerFixture
 {
     [Test]
     public async Task EveryShape_ToAPeerThatServes()
     {
-        await StartServingPeerAsync();
+        await TakeServingPeerAsync();
         ScriptClient client = OpenClient();
 
         Assert.That(await Shapes.RunAllAsync(client).Bounded(), Is.Empty);
@@ -21,7 +21,7 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
     public async Task EveryShape_FromAPeerThatCalls()
     {
         await ServeAsync(new Script());
-        PeerProcess peer = await StartCallingPeerAsync();
+        PeerProcess peer = await TakeCallingPeerAsync();
 
         Assert.That(await peer.DoAsync("shapes"), Is.Empty);
         Assert.That(await peer.DoAsync("echo 5000000"), Is.EqualTo("right"));
@@ -33,7 +33,11 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
     {
         const int Calls = 200;
         ShmServer server = await ServeAsync(new Script());
-        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, clients).Select(_ => StartCallingPeerAsync()));
+        var peers = new List<PeerProcess>();
+        while (peers.Count < clients)
+        {
+            peers.Add(await TakeCallingPeerAsync());
+        }
 
         string[] wrong = await Task.WhenAll(peers.Select(peer => peer.DoAsync($"hammer 8 {Calls}")));
 
@@ -42,13 +46,15 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
         Assert.That(server.Running.Connections.Select(served => served.Connection.LostWakeups), Is.All.Zero);
     }
 
-    // Half a second is enough for the caller to read, to spin and to sleep.
+    // Half a second is enough for the caller to read, to spin and to sleep. The caller's pool stays small, so other
+    // tests do not get it.
     [TestCase(1)]
     [TestCase(500)]
     public async Task Deadline_OfABlockingCall_NeedsNoThreadOfThePool(int milliseconds)
     {
-        await StartServingPeerAsync();
-        PeerProcess peer = await StartCallingPeerAsync();
+        await TakeServingPeerAsync();
+        PeerProcess peer = await TakePeerAsync("small pool", () => StartPeerAsync());
+        await peer.DoAsync($"channel {Address} {Directory.Path}");
 
         Assert.That(
             await peer.DoAsync($"deadline-without-pool {milliseconds}").Bounded(), Is.EqualTo("DeadlineExceeded"));
@@ -94,7 +100,7 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
                 return Task.FromResult(request);
             },
         });
-        PeerProcess peer = await StartCallingPeerAsync();
+        PeerProcess peer = await TakeCallingPeerAsync();
         await peer.DoAsync("echo 1");
 
         Assert.That(await seen.Task.Bounded(), Is.EqualTo(($"shm:pid={peer.Id};session=1", $"{peer.Id}")));
@@ -104,8 +110,8 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
     public async Task Stream_BothWays_ByteForByte()
     {
         const int Bytes = 20_000_000;
-        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
-        await using ShmStream atTheEnd = stream;
+        PeerProcess peer = await TakePeerAsync();
+        await using ShmStream stream = await OpenStreamAsync(peer);
         Assert.That(stream.PeerProcessId, Is.EqualTo(peer.Id));
 
         Task<string> writing = peer.DoAsync($"stream-write {Bytes}");

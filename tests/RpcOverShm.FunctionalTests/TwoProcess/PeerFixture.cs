@@ -83,12 +83,18 @@ internal abstract class PeerFixture
     protected async Task<(PeerProcess Peer, ShmStream Stream)> OpenStreamAsync()
     {
         PeerProcess peer = await StartPeerAsync();
+        return (peer, await OpenStreamAsync(peer));
+    }
+
+    /// <summary>Gives the peer one end of a byte stream; returns the other end, which the test disposes.</summary>
+    protected async Task<ShmStream> OpenStreamAsync(PeerProcess peer)
+    {
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
         ShmStream stream = await ShmStream.ConnectAsync(
             Address, new ShmStreamOptions { Connect = { RuntimeDirectory = Directory.Path } });
         await accepting.Bounded();
-        return (peer, stream);
+        return stream;
     }
 
     protected async Task<ShmServer> ServeAsync(Script script, Action<ShmServerOptions>? change = null)

@@ -73,4 +73,12 @@ internal abstract class StandingPeerFixture : PeerFixture
         PeerProcess peer = await TakePeerAsync();
         await peer.DoAsync($"serve {Address} {Directory.Path}");
     }
+
+    /// <summary>Gives a standing peer a channel to the address.</summary>
+    protected async Task<PeerProcess> TakeCallingPeerAsync()
+    {
+        PeerProcess peer = await TakePeerAsync();
+        await peer.DoAsync($"channel {Address} {Directory.Path}");
+        return peer;
+    }
 }

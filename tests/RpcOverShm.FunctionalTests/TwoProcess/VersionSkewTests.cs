@@ -3,7 +3,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Error messages between builds of different protocol versions.</summary>
 [Parallelizable]
 [OneMode]
-internal sealed class VersionSkewTests : PeerFixture
+internal sealed class VersionSkewTests : StandingPeerFixture
 {
     [TestCase(2, 3, "versions 2 to 3", "server")]
     [TestCase(0, 0, "version 0", "client")]
@@ -11,7 +11,7 @@ internal sealed class VersionSkewTests : PeerFixture
     public async Task Client_OfOtherVersions_IsRefusedWithBoth(int lowest, int highest, string said, string older)
     {
         await ServeAsync(new Script());
-        PeerProcess peer = await StartPeerAsync();
+        PeerProcess peer = await TakePeerAsync();
 
         string answer = await peer.DoAsync($"hello {Directory.Combine(SocketName)} {lowest} {highest}");
 
@@ -29,7 +29,7 @@ internal sealed class VersionSkewTests : PeerFixture
     public async Task Client_WithAVersionInCommon_IsAnsweredInIt(int lowest, int highest)
     {
         await ServeAsync(new Script());
-        PeerProcess peer = await StartPeerAsync();
+        PeerProcess peer = await TakePeerAsync();
 
         string answer = await peer.DoAsync($"hello {Directory.Combine(SocketName)} {lowest} {highest}");
 
@@ -40,7 +40,7 @@ internal sealed class VersionSkewTests : PeerFixture
     [TestCase(2, "client")]
     public async Task Server_OfAnotherVersion_FailsTheCallWithBoth(int version, string older)
     {
-        PeerProcess peer = await StartPeerAsync();
+        PeerProcess peer = await TakePeerAsync();
         await peer.DoAsync($"answer {Directory.Combine(SocketName)} {version}");
 
         RpcException failure = await CallFailure.OfBlocking(() => OpenClient().Unary(Payloads.Empty));
