@@ -96,7 +96,7 @@ internal enum SendFlags : byte
     /// <summary>A cancel frame must still be sent to the peer.</summary>
     CancelPending = 1,
 
-    /// <summary>A half-close, which the user takes for sent, must go before the pending cancel.</summary>
+    /// <summary>A half-close that was reported to the user as sent must be written before the pending cancel.</summary>
     HalfClosePending = 2,
 
     /// <summary>The call is in the sender's queue of calls with a frame to send.</summary>
@@ -105,15 +105,17 @@ internal enum SendFlags : byte
     /// <summary>The call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
     InControl = 8,
 
-    /// <summary>The call sends no more messages, only its end: credit for a message may never come.</summary>
+    /// <summary>
+    /// No more messages of the call are sent, only its End frame: credit for a message may never arrive.
+    /// </summary>
     CutShort = 16,
 
     /// <summary>A message is partly in the ring.</summary>
     MessageBegun = 32,
 
     /// <summary>
-    /// The holder of the reader role is sending frames that new credit from the peer allows. Waking a writer that waits
-    /// for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
+    /// The holder of the reader role is sending frames that new credit allows. If such a frame completes a write, the
+    /// write's continuation becomes pending user code of the call. The holder runs or queues that code afterwards.
     /// </summary>
     WithReader = 64,
 

@@ -9,9 +9,9 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; derived classes handle the contents of its frames. The holder of the reader role
-/// calls the On... members, one at a time and in frame order. They copy the bytes they need, never wait, run no user
-/// code, and throw only to end the connection. They mark pending user code on the call; the reading thread runs it
-/// inline or queues it after the record was released.
+/// calls the On... members, one at a time and in frame order. These members copy the bytes that they need. They never
+/// wait and run no user code. An exception from them closes the connection. They mark pending user code on the call;
+/// the reading thread runs it inline or queues it after the record was released.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
@@ -53,13 +53,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public bool IsAllSent { get; set; }
 
     /// <summary>
-    /// Whether the starter waits for nothing but that the request is sent. The call is answered by an End alone.
+    /// Whether the call is one-way: it completes for its user when the request is sent. The response is an End frame
+    /// without a message.
     /// </summary>
     public bool IsOneWay { get; init; }
 
     /// <summary>
-    /// Handles that an outgoing one-way call, which had to wait for space, is in the ring. Runs under the sender's
-    /// gate, so it neither waits nor runs user code.
+    /// Completes an outgoing one-way call whose last frame had to wait for space and is now in the ring. Runs under the
+    /// gate of the sender, so it neither waits nor runs user code.
     /// </summary>
     public virtual void OnSentLater() => throw new UnreachableException();
 
@@ -83,15 +84,17 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public bool IsDue => _isDone || Waiter!.HasWork;
 
     /// <summary>
-    /// Whether the peer has made a callback for this outgoing call. Such a call is not reused: the callback keeps it.
-    /// Written by the holder of the reader role, before the call is done.
+    /// Whether the peer has made a callback for this outgoing call. The call object is then not reused, because the
+    /// callback refers to it. Written by the holder of the reader role, before the call is done.
     /// </summary>
     public bool IsCalledBack { get; set; }
 
     /// <summary>The number of calls in front of this one in its chain of calls and callbacks.</summary>
     public virtual int Depth => 0;
 
-    /// <summary>The name under which the calls of its method know an incoming call; null for an outgoing one.</summary>
+    /// <summary>
+    /// The id under which calls of this call's method name it as their parent; null for an outgoing call.
+    /// </summary>
     public virtual ParentCall? Reference => null;
 
     /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
@@ -116,12 +119,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Counts a received message for the next inline run. If user code is queued to the thread pool, the message goes
-    /// with it and the count is reset.
+    /// Counts a received message for the next inline run. Resets the count if user code is queued to the thread pool:
+    /// that code then handles the message.
     /// </summary>
     public void CountMessage() => MessagesDue = Volatile.Read(ref _work) < Queued ? MessagesDue + 1 : 0;
 
-    /// <summary>Whether user code is pending without a queued pool item, which would run it too.</summary>
+    /// <summary>Whether user code is pending and no pool item is queued that will run it.</summary>
     public bool HasUserCode => Volatile.Read(ref _work) is not 0 and < Queued;
 
     /// <summary>Whether waking a user's stream reader is the only pending user code.</summary>
@@ -180,8 +183,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Has the thread that blocks for this call run the user code of a callback. Returns false if it does not wait, or
-    /// runs too many callbacks inside of each other.
+    /// Makes the thread that blocks for this call run the user code of a callback. Returns false if no thread blocks
+    /// for the call, or if that thread runs too many nested callbacks.
     /// </summary>
     public bool TryRunHere(ConnectionCall callback)
     {
@@ -203,12 +206,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Has the thread that blocks for this call run callbacks. That thread calls it before the request is sent: the
-    /// first callback may come before the thread waits.
+    /// Lets callbacks run on the thread that blocks for this call. That thread calls this method before it sends the
+    /// request: the first callback may arrive before the thread waits.
     /// </summary>
     public void EnterCallbacks() => _isAwaited = true;
 
-    /// <summary>Moves the callbacks of this call to the thread pool: its thread waits for it no longer.</summary>
+    /// <summary>
+    /// Moves the callbacks of this call to the thread pool, because no thread blocks for the call any longer.
+    /// </summary>
     public void LeaveCallbacks()
     {
         if (!IsDone)
@@ -217,7 +222,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
             _isAwaited = false;
         }
 
-        // The peer makes no callback after its End, so a call without one before pays no fence.
+        // The peer makes no callback after its End frame, so a call that had no callback needs no fence.
         if (IsCalledBack || !IsEndedByPeer)
         {
             Interlocked.MemoryBarrier(); // StoreLoad: the end of the wait is stored before the queue is read.
@@ -226,7 +231,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Ends the call at its deadline although its thread runs callbacks, which may take longer. Called by that thread.
+    /// Starts a timer for the deadline: the blocked thread is about to run a callback and may be late. Called by that
+    /// thread.
     /// </summary>
     public virtual void WatchDeadline()
     {
@@ -253,11 +259,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnHeadTooLarge(FrameKind kind);
 
     /// <summary>
-    /// Ends an incoming call whose head did not come whole in time. The only On... member that the watchdog calls.
+    /// Ends an incoming call whose head did not arrive completely within the limit. The only On... member that the
+    /// watchdog calls.
     /// </summary>
     public virtual void OnHeadLate(TimeSpan limit) => throw new UnreachableException();
 
-    /// <summary>Ends a call for whose head there is no more memory. The head was dropped.</summary>
+    /// <summary>Handles a head that would exceed the budget. The receiver has dropped it.</summary>
     public abstract void OnHeadNotKept(BufferBudget full);
 
     /// <summary>

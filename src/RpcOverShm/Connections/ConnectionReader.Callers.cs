@@ -4,25 +4,25 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
-/// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
-/// own response. A caller that has waited for a while leaves the reading to the event loop, as an awaiting caller does,
-/// and waits as .NET's own blocking calls do: the thread pool learns that one of its threads blocks, and
-/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller.
+/// The blocking callers of a connection, after the Leader/Followers pattern: the caller that takes the reader role
+/// reads, and the others sleep. The reading caller queues the pending user code of other calls, because that code could
+/// delay its own response. A caller that has waited for 20 ms leaves the reading to the event loop. It then waits for a
+/// task: the thread pool learns that one of its threads is blocked, and <see cref="Thread.Interrupt"/> ends the wait.
+/// The state of a caller is in its <see cref="CallerLease"/>.
 /// </content>
 internal sealed partial class ConnectionReader
 {
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MostRecordsPerCheck = 64;
 
-    // Of one-way calls, as many as have room by default.
+    // The records that a one-way call reads to find room: as many as the End frames of a full default window.
     private const int MostEndsAtOnce = 512;
 
-    // Looks at the ring after which a caller whose looks always find something asks the clock how long it has waited.
+    // The number of polls after which a caller that always finds records reads the clock.
     private const int LooksPerClock = 64;
 
-    // A connection whose callers come after pauses of this length is armed by each that leaves: the watchdog, which
-    // spares those that come one right after the other, would cost more.
+    // If callers are at least this far apart, each arms the ring when it leaves. For callers in quick succession the
+    // watchdog arms it later, once for all; for rare ones that would cost more.
     private const int IdleMilliseconds = 2;
 
     private static readonly int s_processors = Environment.ProcessorCount;
@@ -51,8 +51,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile runs the callbacks that the peer
-    /// makes for this call, and for calls in whose callbacks this one is made.
+    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile it runs the callbacks for this
+    /// call. If this call is itself made in a callback, it also runs those for the calls before it in the chain.
     /// </summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
@@ -81,7 +81,7 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    // Other threads read while this one runs user code, as if it had left.
+    // The caller leaves the connection while it runs user code, so that another thread can read.
     private void RunCallback(ConnectionCall call, ref CallerLease lease)
     {
         call.WatchDeadline();
@@ -89,7 +89,7 @@ internal sealed partial class ConnectionReader
         lease.HasLeft();
         if (LoopThread.Current is { } loop)
         {
-            // The answer of a callback must not wait for the end of the code that is blocked.
+            // The response of a callback must be published before the blocked code returns.
             loop.MayDefer = false;
         }
 
@@ -98,8 +98,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Reads what lies in the ring, a bounded number of records, if nobody else does: the ends of one-way calls, for
-    /// which nobody was woken. The caller then checks for room, and ensures that there is a reader.
+    /// Reads the available records, up to 512, if the reader role is free. They may be End frames of one-way calls, for
+    /// which no thread is woken. The caller then checks for room and ensures that there is a reader.
     /// </summary>
     public void ReadEnds()
     {
@@ -182,12 +182,12 @@ internal sealed partial class ConnectionReader
         _role.Release();
         if (_link.IsClosed)
         {
-            // The event loop may have found the role taken when it was told of the close, so it must be told again.
+            // The event loop may have found the role taken when it handled the close, so it must run again.
             Request();
         }
     }
 
-    // The caller ends its own call at the deadline: no timer and no thread of the pool is needed for that.
+    // The caller ends its own call at the deadline, so a blocking call needs neither a timer nor a pool thread.
     private static void EndIfExpired(ConnectionCall call, bool hasDeadline)
     {
         if (hasDeadline && !call.IsDone && call.Remaining <= TimeSpan.Zero)
@@ -196,7 +196,8 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    // The caller is not counted as blocked meanwhile, so the event loop reads, and the one that reads signals it.
+    // The caller does not count as blocked here, so the event loop reads. The thread that reads the response signals
+    // it.
     private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
     {
         LeaveCaller(ref lease);
@@ -252,8 +253,7 @@ internal sealed partial class ConnectionReader
         Interlocked.MemoryBarrier();
         if (!me.HasWork)
         {
-            // A time-out is the deadline or the end of the patience. Data that came at that very moment tells nothing
-            // about wake-ups.
+            // SleepForData returns false on a timeout. Data that arrives at the same moment is no measure of a wake-up.
             if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, patience))
                 && _ring.HasData)
             {
@@ -265,8 +265,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Receives records until none is left, the caller's call is done, a callback is due, or there were many. Returns
-    /// whether there were any.
+    /// Receives up to 64 records. Stops earlier if the ring is empty, the caller must handle its call or a callback,
+    /// the link is closed, or the peer is gone. Returns whether a record was received.
     /// </summary>
     private bool ReceiveSome(ConnectionCall mine)
     {

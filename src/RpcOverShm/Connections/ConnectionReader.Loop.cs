@@ -5,32 +5,32 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// A connection as its event loop sees it. The loop reads while no caller reads for itself, runs user code inline if
-/// the scheduling mode allows, sends what had to wait for space, and ends the reading side when the link closes.
+/// The connection as a source of its event loop. The loop reads while no blocked caller reads, runs user code inline if
+/// the scheduling mode allows it, sends frames that waited for space, and ends the connection when the link is closed.
 /// </content>
 internal sealed partial class ConnectionReader
 {
     // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
     private const int MostRecordsPerWake = 16;
 
-    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after so many
-    // records, and after each run of user code but the first.
+    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after every 16
+    // records and after each run of user code; the first reading starts the time.
     private const int MostRecordsPerRun = 256;
     private const int RecordsPerCheck = 16;
     private const long MostMicroseconds = 200;
 
-    // The limit of threads stuck in this connection's user code, which has lost the loop. At the limit, its user code
-    // runs on the thread pool; at the loop's own limit, that of all its connections does.
+    // The maximum number of threads that have lost the loop while they run user code of this connection. At the
+    // maximum, further user code runs on the thread pool. The loop has a maximum of its own for all connections.
     private const int MostStuckThreads = 2;
     private const int MostStuckThreadsInline = 8;
 
-    // Shorter user code runs faster here than on the thread pool, even if a processor is idle.
+    // User code below this duration is faster inline than on the thread pool, even if a processor is idle.
     private const long WorthAThreadNanoseconds = 10_000;
 
-    // The longest that an answer may wait for more answers before it is published.
+    // The maximum time for which the publish of a response is deferred.
     private const long MostDeferredNanoseconds = 20_000;
 
-    // What a record without user code counts: sixteen of them make an answer wait for the longest time.
+    // The time that a record without user code adds to that: 16 such records use it up, and the next one publishes.
     private const long NanosecondsPerRecord = MostDeferredNanoseconds / 16;
 
     private static readonly long s_mostTicks = Stopwatch.Frequency * MostMicroseconds / 1_000_000;
@@ -74,7 +74,7 @@ internal sealed partial class ConnectionReader
         long begun = 0;
         for (int records = 0; records < MostRecordsPerRun;)
         {
-            // A caller that reads, or is about to, receives all that comes.
+            // A blocked caller reads, or is about to read, so the loop leaves the ring to it.
             if (HasBlockedCallers || !_role.TryTake())
             {
                 SignalCallersIfFree();
@@ -105,7 +105,7 @@ internal sealed partial class ConnectionReader
         _sender.FlushDeferred();
         if (_link.IsPeerGone && !_link.IsClosed && _role.IsFree && !HasBlockedCallers)
         {
-            // Not all was read yet; after that the link closes.
+            // The peer is gone but records are left. The next run reads them; after the last one the link closes.
             Request();
         }
 
@@ -114,9 +114,9 @@ internal sealed partial class ConnectionReader
 
     public override bool TryPark()
     {
-        // The end of the link or of the peer is told once, and a run that gives way to a caller cannot act on it. So
-        // the connection stays active. The loop spins until the caller is gone, but not for long: one that reads, or is
-        // woken to read, finds the same end and closes the link, or leaves.
+        // The socket reports the close of the link or the end of the peer once. A run that yields to a blocked caller
+        // cannot handle that report, so the connection stays active. The loop spins only briefly: the caller reads,
+        // finds the link closed or the peer gone, and releases the role.
         if (_link.IsClosed || _link.IsPeerGone)
         {
             Request();
@@ -125,8 +125,8 @@ internal sealed partial class ConnectionReader
 
         if (HasBlockedCallers || !_role.TryTake())
         {
-            // A thread that arms for this loop holds the role for a moment. If the doorbell has rung in that moment, it
-            // does not ring again, so data must keep the connection active until somebody has read it.
+            // Another thread may hold the role to arm the ring for this loop. If the peer has already sent its
+            // doorbell, it sends no second one. So the connection must stay active while the ring has data.
             return !_ring.HasData;
         }
 
@@ -142,8 +142,8 @@ internal sealed partial class ConnectionReader
     {
         _link.DrainSocket(hasEnded);
 
-        // A doorbell for space that came after the run was read just now: the peer does not ring twice. Data needs no
-        // such care: the loop looks for it again before it parks the connection.
+        // The drained bytes may contain a doorbell for space that arrived after the run; the peer sends no second one.
+        // Data needs no request: the loop checks for it before it parks the connection.
         if (_sender.IsWaitingForSpace)
         {
             Request();
@@ -178,8 +178,9 @@ internal sealed partial class ConnectionReader
     };
 
     /// <summary>
-    /// Runs the pending user code of a call, of so many messages, or queues it to the thread pool. Used by the loop's
-    /// thread, without the reader role. Returns false if the loop was lost meanwhile.
+    /// Runs the pending user code of a call inline, or queues it to the thread pool. <paramref name="messages"/> is the
+    /// number of messages that the code handles. Called by the thread of the loop, without the reader role. Returns
+    /// false if the loop was lost meanwhile.
     /// </summary>
     public bool RunOrQueue(LoopThread me, ConnectionCall call, int messages)
     {
@@ -194,8 +195,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Publishes deferred answers that have waited for many records whose user code does not run here, such as the
-    /// parts of a large message, credit, or requests for the thread pool.
+    /// Publishes deferred responses after more than 16 records without inline user code. Such records are parts of a
+    /// large message, credit, and requests whose method runs on the thread pool.
     /// </summary>
     public void OnRecordWithoutCode()
     {
@@ -229,14 +230,15 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
-    /// loop can be taken over. Returns false if it was. When too many threads have lost the loop, it keeps the loop: a
-    /// client could end many connections at once. It does not go to the thread pool, where it would wait behind the
-    /// calls that it ends.
+    /// Ends the connection. With thousands of open calls this takes long, so it counts as user code: another thread may
+    /// take the loop over. Returns false if one has. If too many threads have lost the loop, this thread keeps it,
+    /// because a client could close many connections at once. The work is not queued to the thread pool: there it would
+    /// wait behind the calls that it ends.
     /// </summary>
     private bool EndOnLoop(LoopThread me)
     {
-        // First, so that another thread that runs the loop does not look at memory that is being unmapped.
+        // The source is removed first: another thread that takes the loop over must not read memory that is being
+        // unmapped.
         EventLoop loop = Loop!;
         loop.Remove(this);
         if (loop.IsFullOfStuck)
@@ -272,8 +274,9 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Receives records, with the role held, until user code is due, none is left, or there were many. Returns whether
-    /// there is nothing more to receive now.
+    /// Receives records, with the role held, until user code is pending, the ring is empty or the run must end. Returns
+    /// whether the run is over: the ring is empty, a caller blocks, the link is closed, or the bound of records or time
+    /// is reached. Returns false if user code is pending: <paramref name="due"/> is its call.
     /// </summary>
     private bool Receive(ref int records, ref long begun, out ConnectionCall? due, out int messages)
     {
@@ -288,7 +291,7 @@ internal sealed partial class ConnectionReader
             records++;
             if (due is not null && due != call)
             {
-                // The next record is for another call after all: the peer has changed it since it was checked.
+                // The peer has changed the record since IsMoreOfStream checked it: it belongs to another call.
                 due.QueueUserCode();
                 due = null;
                 messages = 0;
@@ -335,8 +338,8 @@ internal sealed partial class ConnectionReader
         return !hasReceived || (!isPeerGone && !_ring.HasData);
     }
 
-    // Messages of one stream that came together cause a single wake-up, if no record of another call lies between them.
-    // Such a record must not be received first: the woken code may block this thread before the other call is served.
+    // Consecutive messages of one stream cause a single wake-up. A record of another call ends the batch: the woken
+    // code may block this thread, and that record would then already be taken.
     private bool IsMoreOfStream(ConnectionCall call) => call.HasOnlyReaderToWake && _ring.IsNextOf(call.Id.Value);
 
     private static int TakeMessages(ConnectionCall call)
@@ -361,7 +364,8 @@ internal sealed partial class ConnectionReader
         }
         catch (Exception exception)
         {
-            // Tasks store their exceptions. This one comes from a user's synchronization context or task scheduler.
+            // Tasks store their exceptions, so only a synchronization context or task scheduler of the user can throw
+            // here.
             _link.LogUserCodeFailed(exception);
         }
 
@@ -378,8 +382,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Publishes deferred answers before user code of this typical duration would keep them for too long. A clock would
-    /// cost more than such a run; the watchdog bounds a run that takes much longer than its kind does.
+    /// Publishes deferred responses if user code of this typical duration would defer them beyond the limit. Reading
+    /// the clock would cost more than such code. The watchdog handles code that takes much longer than is typical.
     /// </summary>
     private void PublishIfDueBefore(long nanoseconds, LoopThread me)
     {

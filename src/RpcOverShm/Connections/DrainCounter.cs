@@ -53,14 +53,14 @@ internal sealed class DrainCounter
         Volatile.Write(ref _added, _added - 1);
         if (Volatile.Read(ref _drained) is not null)
         {
-            // Without a fence, this thread and a removing one could each miss the other's store. Only a draining side
-            // pays for this system call.
+            // Without a fence, this thread and a thread that removes could each miss the store of the other. The system
+            // call happens only while a task waits.
             Interlocked.MemoryBarrierProcessWide();
             CheckDrained();
         }
     }
 
-    /// <summary>Returns a task that completes when the count is 0. Calls that begin meanwhile count too.</summary>
+    /// <summary>Returns a task that completes when the count is 0. Calls that are added before that delay it.</summary>
     public Task WhenEmptyAsync()
     {
         using (_gate.Enter())

@@ -12,7 +12,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameReceiver
 {
-    // The parts of a head besides its metadata: method, host, codec and status detail, each shorter than 64 KiB.
+    // The maximum size of a head without its metadata: method, host, codec and status detail have less than 64 KiB
+    // each.
     private const int HeadBesidesMetadataBytes = 256 << 10;
 
     private readonly PeerLink _link;
@@ -48,13 +49,15 @@ internal sealed class FrameReceiver
     public bool IsServing => _accept is not null;
 
     /// <summary>
-    /// A call whose End frame violated the protocol; null for none. Its slot is free, so no table has it, but it still
-    /// has to hear of the end of the connection. Only the holder of the reader role may read it.
+    /// The call whose End frame is being handled; null for none. If the frame violates the protocol, the slot is
+    /// already free and no table has the call, but it must still be notified of the close. Holder of the reader role
+    /// only.
     /// </summary>
     public ConnectionCall? Ending { get; private set; }
 
     /// <summary>
-    /// Receives the next record. Returns false if there is none. The call is null for a frame of no living call.
+    /// Receives the next record. Returns false if there is none. The call is null if the frame belongs to no active
+    /// call.
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReceive(out ConnectionCall? call)
@@ -102,7 +105,7 @@ internal sealed class FrameReceiver
     {
         ConnectionCall call = _outgoing.Find(frame.Call);
 
-        // A peer that guesses an id must not free a slot that the sender still holds.
+        // A peer that guesses an id must not end a call whose first frame was not sent: the sender still uses the slot.
         if (call.Sending.Phase == CallSendPhase.New)
         {
             throw new ProtocolException($"A frame for call {frame.Call}, which was not sent yet.");
@@ -165,11 +168,13 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    /// <summary>Receives a frame of a one-way call of the peer, of which no frame may follow the last.</summary>
+    /// <summary>
+    /// Receives a frame of an incoming one-way call. After the last one, further frames of the call are rejected.
+    /// </summary>
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsAllSent = isWhole; // before the method begins, which may report its failure
+        call.IsAllSent = isWhole; // set before the method starts, because the report of its failure reads it
         try
         {
             DispatchToCall(call, frame, payload);
@@ -199,7 +204,8 @@ internal sealed class FrameReceiver
 
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
-        // The side that serves a call ends it with an End: a half-close would end its messages without an outcome.
+        // Only the side that started a call may half-close it. The other side ends its messages with an End frame,
+        // which has a status.
         if ((frame.Flags & FrameFlags.HalfClose) != 0 && call.Id.IsFromAcceptor == _link.IsAcceptor)
         {
             throw new ProtocolException($"A half-close of call {call.Id} from the side that may not send it.");
@@ -283,7 +289,8 @@ internal sealed class FrameReceiver
         var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
         if (_bounds is not null && frame.Kind == FrameKind.CallStart)
         {
-            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate); // An answer has the deadline of its call.
+            // Only a request has a time limit here. A response is bounded by the deadline of its call, if there is one.
+            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate);
         }
 
         return head;
@@ -324,7 +331,7 @@ internal sealed class FrameReceiver
         _outgoing.Remove(call);
         if (!call.IsOneWay && _sender.OneWay.HasTurns)
         {
-            _sender.WakeOneWay(isHalfFree: true); // It may wait for a slot.
+            _sender.WakeOneWay(isHalfFree: true); // the first waiting one-way call may wait for this slot
         }
     }
 
@@ -352,8 +359,8 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is freed first, because a caller that sees the end may start its next call at once. If OnEnd
-                // throws for an invalid end, Ending keeps the call, which must still hear of the end of the connection.
+                // The slot is freed first, because a caller that sees the End may start its next call at once. If OnEnd
+                // throws for an invalid End, Ending keeps the call until it is notified of the close.
                 Ending = call;
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);

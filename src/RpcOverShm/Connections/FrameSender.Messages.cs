@@ -4,8 +4,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// Messages: whole, or in parts while they are still being serialised. Never waits: bytes without credit, space or turn
-/// are queued or left to the caller.
+/// Messages, sent complete or in parts while they are serialised. Never waits: bytes that lack credit or space, or that
+/// are behind other calls, are queued or left to the caller.
 /// </content>
 internal sealed partial class FrameSender
 {

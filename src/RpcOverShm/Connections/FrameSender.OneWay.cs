@@ -1,11 +1,11 @@
 namespace RpcOverShm.Connections;
 
-/// <content>The one-way calls of both sides: what the gate guards of their room.</content>
+/// <content>One-way calls of both sides: the operations on their window that need the gate.</content>
 internal sealed partial class FrameSender
 {
     /// <summary>
-    /// Counts a later record of a one-way call of the peer, unless its End is in the ring. The caller holds the reader
-    /// role.
+    /// Adds the cost of a further record of an incoming one-way call, unless the End of the call is already in the
+    /// ring. The caller holds the reader role.
     /// </summary>
     public void CountOneWay(ConnectionCall call, int bytes)
     {
@@ -16,7 +16,7 @@ internal sealed partial class FrameSender
         }
     }
 
-    /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
+    /// <summary>Returns a task that completes when a one-way call that waits for room must try again.</summary>
     public Task WhenRoomAsync(ConnectionCall call)
     {
         using SendGate.Scope scope = _gate.Enter();
@@ -40,7 +40,7 @@ internal sealed partial class FrameSender
         }
     }
 
-    /// <summary>Has the one-way calls that wait try again: the connection takes no more calls.</summary>
+    /// <summary>Wakes all waiting one-way calls, because the connection accepts no more calls.</summary>
     public void WakeAllOneWay()
     {
         // Under the gate, so that a call which begins to wait meanwhile is woken, or sees that the peer leaves.

@@ -20,17 +20,21 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     // A smaller part of a message is not worth a record, because more credit is on its way.
     private const int SmallestPieceBytes = 1 << 10;
 
-    // Unpublished bytes from which records are published early: the peer reads them while the rest is being copied.
+    // Records are published early once this many bytes are unpublished: the peer then reads while the rest is copied.
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
     private Doorbell _doorbell; // for records that are published already
     private List<ConnectionCall>? _toQueue;
 
-    /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
+    /// <summary>
+    /// The exception for an invalid ring head of the peer, with which the link is then closed; null if there is none.
+    /// </summary>
     public RingCorruptedException? Corruption { get; private set; }
 
-    /// <summary>Takes the calls whose user code is queued outside of the gate: that may be a system call.</summary>
+    /// <summary>
+    /// Takes the calls whose user code must be queued after the gate was released: queueing may make a system call.
+    /// </summary>
     public List<ConnectionCall>? TakeCallsToQueue()
     {
         (List<ConnectionCall>? calls, _toQueue) = (_toQueue, null);
@@ -178,8 +182,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Parks this side until the peer rings the event loop for space. Returns false if there may be space now; see
-    /// <see cref="RingWriter.ParkForSpace"/>.
+    /// Parks this side until the peer releases space and wakes the event loop. Returns false if there may be space now;
+    /// see <see cref="RingWriter.ParkForSpace"/>.
     /// </summary>
     public bool TryParkForSpace()
     {
@@ -207,7 +211,9 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     public void UnparkForSpace() => _ring.UnparkForSpace();
 
-    /// <summary>Whether the peer has released much space since this side parked; see the ring's.</summary>
+    /// <summary>
+    /// Whether the peer has released much space since this side parked; see <see cref="RingWriter.HasSpaceHint"/>.
+    /// </summary>
     public bool HasSpaceHint => _ring.HasSpaceHint;
 
     private void Finish(ConnectionCall call, OutboundFrame frame)
@@ -222,7 +228,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             call.OnWritten(frame);
             if (!isWithReader)
             {
-                (_toQueue ??= []).Add(call); // The thread pool may have no thread but blocked ones.
+                (_toQueue ??= []).Add(call); // all threads of the pool may be blocked, so the blocked caller runs this
             }
         }
     }
@@ -246,7 +252,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    /// <summary>Returns a message's bytes for one record; -1 if credit must come first. Single costs none.</summary>
+    /// <summary>
+    /// Returns how many bytes of a message the next record can carry; -1 if the call must wait for credit. A message
+    /// with the flag Single needs no credit.
+    /// </summary>
     private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
     {
         int most = Math.Min(length, ChunkBytes);

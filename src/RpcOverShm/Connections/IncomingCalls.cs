@@ -3,13 +3,13 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds calls. They
-/// are removed under the sender's gate, when their End goes into the ring and before the peer can see it. So the slot
-/// is empty when the peer's next call reuses it.
+/// The calls that the peer has started, by the ids that the peer assigned. The holder of the reader role adds and finds
+/// calls. A call is removed under the gate of the sender, when its End is written to the ring and before that is
+/// published. So the slot is empty when the next call of the peer reuses it.
 /// </summary>
-/// <param name="maxCalls">The calls that this side takes at a time.</param>
+/// <param name="maxCalls">The maximum number of concurrent calls.</param>
 /// <param name="isFromAcceptor">Whether the peer has accepted the connection.</param>
-/// <param name="window">What one-way calls may cost before one that starts.</param>
+/// <param name="window">The window of one-way calls: the total cost at which no further one-way call may start.</param>
 internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint window)
 {
     private const int BlockSize = 256;
@@ -48,8 +48,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     }
 
     /// <summary>
-    /// Adds a one-way call, whose cost counts until its End goes into the ring. The peer has counted the same records,
-    /// in the same order, and hears of an End later.
+    /// Adds a one-way call. Its cost counts until its End is written to the ring. The peer counts the same records in
+    /// the same order and learns of an End later, so it never finds more room than this side.
     /// </summary>
     /// <exception cref="ProtocolException">The peer may not use this id now, or has no room for the call.</exception>
     public void AddOneWay(CallId id, ConnectionCall call, int payloadBytes)
@@ -66,8 +66,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     }
 
     /// <summary>
-    /// Counts a record of a one-way call. The caller holds the sender's gate, and the call has not ended; or no other
-    /// thread knows the call.
+    /// Adds the cost of a record of a one-way call. The caller holds the gate of the sender and the call has not ended,
+    /// or the call is not yet in the table.
     /// </summary>
     public void Count(ConnectionCall call, int bytes)
     {
@@ -76,8 +76,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     }
 
     /// <summary>
-    /// Lets no more frames of a call come, whose id is the last one that was used of its slot: the peer has sent the
-    /// last one of a one-way call.
+    /// Rejects further frames of a one-way call: the peer has sent the last one. The call must be the last one that
+    /// used its slot.
     /// </summary>
     public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
 

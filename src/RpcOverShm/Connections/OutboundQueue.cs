@@ -4,9 +4,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
-/// calls take turns, one record each. Used under the sender's gate only. Queued frames count towards the budget of the
-/// connection; those of a client's own calls do not, because it keeps them for itself.
+/// The queue of the unsent frames of one connection. Control frames (credit, cancel, GoAway) are sent first; then the
+/// calls take turns, one record each. Used under the gate of the sender only. Queued frames are charged to the budget
+/// of the connection, but not those of a client's own calls, which no peer causes.
 /// </summary>
 internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null, bool chargesOwnCalls = true)
 {
@@ -64,9 +64,10 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// Whether nothing more of the call may be sent, but for a cancel. A one-way call that its user has given up is not
-    /// sent: one that was sent whole succeeds. The check and the write must be in one holding of the gate: the first
-    /// frame of the slot's next call needs the gate too, so it cannot come in between.
+    /// Whether no frame of the call except a cancel may be sent. That is so for a one-way call that its user has
+    /// cancelled, too: once such a call is sent completely, it must succeed. The check and the write must happen in one
+    /// holding of the gate. The first frame of the next call in the slot also needs the gate, so it cannot come in
+    /// between.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
@@ -80,7 +81,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         }
     }
 
-    /// <summary>Removes a call before its retry elsewhere; drops its frames. Returns whether it was queued.</summary>
+    /// <summary>
+    /// Removes a call and drops its frames, before a retry on another connection. Returns whether the call was queued.
+    /// </summary>
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
@@ -100,7 +103,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         return wasHere;
     }
 
-    /// <summary>Clears the queues. The calls drop their frames themselves when they learn of the close.</summary>
+    /// <summary>Clears the queues. Each call drops its own frames when it is notified of the close.</summary>
     public void Clear()
     {
         _control.Clear();
@@ -108,7 +111,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         _isGoAwayPending = false;
     }
 
-    /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
+    /// <summary>
+    /// Writes the control frames, then up to <see cref="RecordsPerTurn"/> records of calls, while they fit.
+    /// </summary>
     public TurnResult WriteTurn()
     {
         if (!TryWriteControl())

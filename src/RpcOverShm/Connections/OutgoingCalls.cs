@@ -4,11 +4,11 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
-/// End was received, so an abandoned call keeps its slot until then.
-/// Calls are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass
-/// between the two without a lock; while few are free, also without interlocked operations, each of which costs as much
-/// as a small copy.
+/// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the End of
+/// the peer was received, so an abandoned call keeps its slot until then.
+/// Calls are added under the gate of the sender; the holder of the reader role finds and removes them. Free slots are
+/// exchanged without a lock. A few of them go through a cache that needs no interlocked operation, because one costs as
+/// much as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -79,8 +79,9 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     }
 
     /// <summary>
-    /// Removes a call that the peer does not know. The peer counts the generations of a slot, so the next call takes
-    /// this call's id. The caller holds the sender's gate, not the reader role, so the slot bypasses the cache.
+    /// Removes a call that the peer does not know. The peer expects the generations of a slot in order, so the next
+    /// call in the slot gets the id of this one. The caller holds the gate of the sender and not the reader role, so
+    /// the slot bypasses the cache.
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {
