@@ -115,7 +115,8 @@ internal sealed class FrameReceiver
             && (frame.Kind is not (FrameKind.End or FrameKind.HeadChunk) || (frame.Flags & FrameFlags.HasMessage) != 0))
         {
             throw new ProtocolException(
-                $"A {frame.Kind} of one-way call {frame.Call}, which is answered by an End without a message.");
+                $"The peer sent a {frame.Kind} frame for one-way call {frame.Call}. The response to such a call "
+                + "is an End without a message.");
         }
 
         return call;
@@ -149,7 +150,7 @@ internal sealed class FrameReceiver
     {
         if (_accept is null)
         {
-            throw new ProtocolException("The peer started a call where none are served.");
+            throw new ProtocolException("The peer started a call, but this side serves no calls.");
         }
 
         bool isOneWay = (frame.Flags & FrameFlags.OneWay) != 0;
@@ -198,7 +199,8 @@ internal sealed class FrameReceiver
         if (isSecond || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {
             throw new ProtocolException(
-                $"A {frame.Kind} of one-way call {call.Id}, which has one message, Single and half-closed.");
+                $"The peer sent a {frame.Kind} frame for one-way call {call.Id}. Such a call has one message, "
+                + "with the flag Single, and no credit or half-close frame.");
         }
     }
 
@@ -246,7 +248,9 @@ internal sealed class FrameReceiver
 
         if (isChunk != call.PartialHead is not null)
         {
-            throw new ProtocolException($"A {frame.Kind} for call {call.Id} in the wrong place.");
+            throw new ProtocolException(
+                $"The peer sent a {frame.Kind} frame for call {call.Id} "
+                + (isChunk ? "that continues no head." : "while a head was incomplete."));
         }
 
         bool isContinued = (frame.Flags & FrameFlags.HeadContinues) != 0;

@@ -30,7 +30,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     {
         if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
         {
-            throw new ProtocolException($"Call {id} is out of range; at most {maxCalls} calls are taken at a time.");
+            throw new ProtocolException(
+                $"The peer started call {id}, which is out of range: this side accepts {maxCalls} concurrent calls.");
         }
 
         Block block = _blocks[id.Slot / BlockSize] ??= new Block();
@@ -58,7 +59,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         if (before >= window)
         {
             throw new ProtocolException(
-                $"A one-way call without room: those before it cost {before} bytes, of {window} at most.");
+                $"The peer started a one-way call without room: earlier ones cost {before} bytes, and the limit "
+                + $"is {window}.");
         }
 
         Count(call, OneWayCalls.BytesPerCall + payloadBytes);
@@ -90,7 +92,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         if (id.Generation == 0 || last != id.Generation)
         {
             throw new ProtocolException(last == (id.Generation | IsShut)
-                ? $"A frame for call {id} behind its last one."
+                ? $"The peer sent a frame for call {id} after its last one."
                 : $"A frame for call {id}, which was never started.");
         }
 

@@ -115,11 +115,11 @@ public class IncomingCallsTests
 
         _calls.Shut(id);
         Assert.That(
-            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("after its last one"));
         _calls.Remove(call);
 
         Assert.That(
-            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("after its last one"));
         AssertWrong(id, "out of turn");
         AssertWrong(new CallId(3, 3, false), "out of turn");
         RecordingCall next = Add(new CallId(3, 2, false));
