@@ -23,26 +23,26 @@ internal struct CallerLease
     public bool IsCounted;
 
     /// <summary>
-    /// Whether the caller has waited for <see cref="WaitBounds.Patience"/>, so that the event loop must read instead of
-    /// it.
+    /// Whether the caller has waited for <see cref="WaitBounds.MaxFastWait"/>, so that the event loop must read instead
+    /// of it.
     /// </summary>
-    public bool IsPatienceOver { get; private set; }
+    public bool IsReadingTimeOver { get; private set; }
 
-    /// <summary>Returns how much longer the caller may wait as a reader; zero if it may not.</summary>
-    public TimeSpan PatienceLeft()
+    /// <summary>Returns how much longer the caller may read or spin. The first call starts the time.</summary>
+    public TimeSpan GetReadingTimeLeft()
     {
         if (_waitsSince == 0)
         {
             _waitsSince = Stopwatch.GetTimestamp();
         }
 
-        TimeSpan left = WaitBounds.Patience - Stopwatch.GetElapsedTime(_waitsSince);
-        IsPatienceOver = left <= TimeSpan.Zero;
-        return IsPatienceOver ? TimeSpan.Zero : left;
+        TimeSpan left = WaitBounds.MaxFastWait - Stopwatch.GetElapsedTime(_waitsSince);
+        IsReadingTimeOver = left <= TimeSpan.Zero;
+        return IsReadingTimeOver ? TimeSpan.Zero : left;
     }
 
     /// <summary>Clears the lease of a caller that has left the connection and still waits for its call.</summary>
-    public void HasLeft()
+    public void Clear()
     {
         HasRole = false;
         IsCounted = false;

@@ -17,7 +17,7 @@ internal sealed class Connection : ICountedConnection
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
-    private long _changesAtLastLook = -1;
+    private long _changesAtLastCheck = -1;
 
     /// <summary>
     /// Takes over the link. <paramref name="accept"/> creates an incoming call; its argument is whether the call is
@@ -38,12 +38,12 @@ internal sealed class Connection : ICountedConnection
         Sender = new FrameSender(link, role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
         _receiver = new FrameReceiver(link, Sender, accept, OnGoAway, bounds);
         _reader = new ConnectionReader(link, role, _receiver, Sender, mode, OnClosed);
-        Sender.OnSpaceWanted = _reader.Request;
-        AsResult = Task.FromResult<Connection?>(this);
+        Sender.RequestLoop = _reader.Request;
+        AsTask = Task.FromResult<Connection?>(this);
     }
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
-    public Task<Connection?> AsResult { get; }
+    public Task<Connection?> AsTask { get; }
 
     /// <summary>Sends the frames of the connection and of its calls.</summary>
     public FrameSender Sender { get; }
@@ -61,7 +61,7 @@ internal sealed class Connection : ICountedConnection
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
-    public int OutgoingCount => Sender.Outgoing.Living.Count;
+    public int OutgoingCount => Sender.Outgoing.TwoWay.Count;
 
     /// <summary>The number of outgoing one-way calls whose End frame was not received yet.</summary>
     public int OneWayCount => Sender.Outgoing.OneWay.Count;
@@ -70,7 +70,7 @@ internal sealed class Connection : ICountedConnection
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
-    public int IncomingCount => Sender.Incoming.Living.Count;
+    public int IncomingCount => Sender.Incoming.Active.Count;
 
     public bool IsAccepted => _link.IsAcceptor;
 
@@ -104,12 +104,13 @@ internal sealed class Connection : ICountedConnection
             return;
         }
 
+        // StoreLoad: the source is added before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _reader.FindReader();
+        _reader.EnsureReader();
     }
 
     /// <summary>
-    /// Starts a call without blocking. A blocking caller then calls <see cref="FinishCall"/>. If
+    /// Starts a call without blocking. A blocking caller then calls <see cref="RunStartedCall"/>. If
     /// <paramref name="isDeferred"/> is true, the first frame may stay unpublished until <see cref="FlushDeferred"/>.
     /// </summary>
     public StartResult StartCall(
@@ -119,11 +120,11 @@ internal sealed class Connection : ICountedConnection
         ReadOnlySpan<byte> message,
         bool isDeferred = false)
     {
-        // StoreLoad: Sender.Start counts the call and executes a full fence; FindReader then checks the reader role.
+        // StoreLoad: Sender.Start counts the call and executes a full fence; EnsureReader then checks the reader role.
         StartResult result = Sender.Start(call, flags, head, message, isDeferred);
         if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            _reader.FindReader();
+            _reader.EnsureReader();
         }
 
         return result;
@@ -136,7 +137,7 @@ internal sealed class Connection : ICountedConnection
 
         // StoreLoad: the calls are counted before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _reader.FindReader();
+        _reader.EnsureReader();
     }
 
     /// <summary>
@@ -156,14 +157,14 @@ internal sealed class Connection : ICountedConnection
             StartResult started = Sender.Start(call, flags, head, message);
             if (started == StartResult.Started)
             {
-                FinishCall(call, largeMessage);
+                RunStartedCall(call, largeMessage);
             }
 
             return started;
         }
 
         CallerLease lease = default;
-        call.EnterCallbacks();
+        call.AcceptCallbacks();
         try
         {
             _reader.EnterCaller(ref lease);
@@ -178,7 +179,7 @@ internal sealed class Connection : ICountedConnection
         finally
         {
             _reader.LeaveCaller(ref lease);
-            call.LeaveCallbacks();
+            call.StopAcceptingCallbacks();
         }
     }
 
@@ -186,10 +187,10 @@ internal sealed class Connection : ICountedConnection
     /// Sends the rest of the message of a call from <see cref="StartCall"/>, and returns when the call is done. The
     /// call's waiter must be the latch of this thread.
     /// </summary>
-    public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
+    public void RunStartedCall(ConnectionCall call, PooledBufferWriter rest)
     {
         CallerLease lease = default;
-        call.EnterCallbacks();
+        call.AcceptCallbacks();
         try
         {
             // The request is sent before the caller may take the reader role: a caller that copies a large message
@@ -201,7 +202,7 @@ internal sealed class Connection : ICountedConnection
         finally
         {
             _reader.LeaveCaller(ref lease);
-            call.LeaveCallbacks();
+            call.StopAcceptingCallbacks();
         }
     }
 
@@ -212,18 +213,18 @@ internal sealed class Connection : ICountedConnection
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
-        _reader.LetEndsLie();
+        _reader.DisarmForOneWayEnds();
         StartResult result = Sender.Start(call, flags, head, message);
         if (result == StartResult.NoRoom)
         {
             // The ring may contain End frames for which no thread was woken. They free room.
-            _reader.ReadEnds();
+            _reader.ReadAvailable();
             result = Sender.Start(call, flags, head, message);
         }
 
-        // StoreLoad: Sender.Start counts the call or queues it, and executes a full fence; FindReader then checks the
+        // StoreLoad: Sender.Start counts the call or queues it, and executes a full fence; EnsureReader then checks the
         // role.
-        _reader.FindReader();
+        _reader.EnsureReader();
         return result;
     }
 
@@ -237,9 +238,9 @@ internal sealed class Connection : ICountedConnection
     {
         // StoreLoad: OneWay.Return frees the room and is a full fence; then this thread checks for a waiting call.
         Sender.OneWay.Return(call);
-        if (Sender.OneWay.HasTurns)
+        if (Sender.OneWay.HasWaiters)
         {
-            Sender.WakeOneWay(isHalfFree: isReader);
+            Sender.WakeOneWay(onlyIfHalfFree: isReader);
         }
     }
 
@@ -247,7 +248,7 @@ internal sealed class Connection : ICountedConnection
     /// Returns the open outgoing call that an incoming call names as its parent, so that the incoming call is a
     /// callback. Returns null if there is none. Only the holder of the reader role calls this.
     /// </summary>
-    public ConnectionCall? FindCaller(ParentCall parent) =>
+    public ConnectionCall? FindCallbackOrigin(ParentCall parent) =>
         parent.ConnectionId == Id
         && parent.Call.IsFromAcceptor == _link.IsAcceptor
         && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
@@ -255,22 +256,22 @@ internal sealed class Connection : ICountedConnection
             : null;
 
     /// <summary>
-    /// Whether no call of either side lives, and none has begun or ended since the last look; false at the first look.
-    /// One thread at a time looks.
+    /// Returns whether no call of either side is active and none has started or ended since the last call of this
+    /// method; false on the first. One thread at a time calls it.
     /// </summary>
-    public bool IsQuietSinceLastCheck()
+    public bool CheckQuiet()
     {
         // The changes are read before the counts: a call that starts and ends in between is found by the next check.
         OutgoingCalls outgoing = Sender.Outgoing;
-        long changes = outgoing.Living.Changes + outgoing.OneWay.Changes + Sender.Incoming.Living.Changes;
-        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && OneWayCount == 0
-            && IncomingCount == 0 && !Sender.OneWay.HasTurns;
-        _changesAtLastLook = changes;
+        long changes = outgoing.TwoWay.Changes + outgoing.OneWay.Changes + Sender.Incoming.Active.Changes;
+        bool isQuiet = changes == _changesAtLastCheck && OutgoingCount == 0 && OneWayCount == 0
+            && IncomingCount == 0 && !Sender.OneWay.HasWaiters;
+        _changesAtLastCheck = changes;
         return isQuiet;
     }
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
-    public void WakeReaders() => _link.RaiseLocalEvent();
+    public void WakeSleepingReaders() => _link.RaiseLocalEvent();
 
     private void OnGoAway()
     {
@@ -286,10 +287,10 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
     public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
-        Task.WhenAll(Sender.Outgoing.Living.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
+        Task.WhenAll(Sender.Outgoing.TwoWay.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
 
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
-    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Living.WhenEmptyAsync(), Closed);
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Active.WhenEmptyAsync(), Closed);
 
     /// <summary>Closes the connection. Live calls end with the reason.</summary>
     public void Close(CloseReason reason) => _link.Close(reason);
@@ -307,9 +308,9 @@ internal sealed class Connection : ICountedConnection
         Sender.Close();
         CloseReason reason = _link.CloseReason!;
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
-        foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
+        foreach (ConnectionCall call in _receiver.EndingCall is { } ending ? calls.Append(ending) : calls)
         {
-            call.PartialHead?.Drop(); // The peer never sends the rest.
+            call.PartialHead?.Discard(); // The peer never sends the rest.
             call.OnConnectionClosed(reason);
             if (call.HasUserCode)
             {

@@ -11,43 +11,43 @@ namespace RpcOverShm.Connections;
 internal sealed partial class ConnectionReader
 {
     // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
-    private const int MostRecordsPerWake = 16;
+    private const int MaxMessagesPerWake = 16;
 
     // The bounds of one run, so that no connection starves the others of its loop. The clock is read after every 16
     // records and after each run of user code; the first reading starts the time.
-    private const int MostRecordsPerRun = 256;
+    private const int MaxRecordsPerRun = 256;
     private const int RecordsPerCheck = 16;
-    private const long MostMicroseconds = 200;
+    private const long MaxRunMicroseconds = 200;
 
     // The maximum number of threads that have lost the loop while they run user code of this connection. At the
     // maximum, further user code runs on the thread pool. The loop has a maximum of its own for all connections.
-    private const int MostStuckThreads = 2;
-    private const int MostStuckThreadsInline = 8;
+    private const int MaxStuckThreads = 2;
+    private const int MaxStuckThreadsInline = 8;
 
     // User code below this duration is faster inline than on the thread pool, even if a processor is idle.
-    private const long WorthAThreadNanoseconds = 10_000;
+    private const long MinPoolWorkNanoseconds = 10_000;
 
     // The maximum time for which the publish of a response is deferred.
-    private const long MostDeferredNanoseconds = 20_000;
+    private const long MaxDeferredNanoseconds = 20_000;
 
     // The time that a record without user code adds to that: 16 such records use it up, and the next one publishes.
-    private const long NanosecondsPerRecord = MostDeferredNanoseconds / 16;
+    private const long NanosecondsPerRecord = MaxDeferredNanoseconds / 16;
 
-    private static readonly long s_mostTicks = Stopwatch.Frequency * MostMicroseconds / 1_000_000;
+    private static readonly long s_maxRunTicks = Stopwatch.Frequency * MaxRunMicroseconds / 1_000_000;
 
     public override bool HasWork =>
-        (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.HasSpaceForWaiting;
+        (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.CanSendQueued;
 
-    public override bool IsUnattended =>
+    public override bool NeedsReader =>
         _role.IsFree
         && !HasBlockedCallers
         && _ring.ArmedFor == Doorbell.None
-        && (IsExpecting || _ring.HasData);
+        && (ExpectsFrames || _ring.HasData);
 
     private bool MustStop => HasBlockedCallers || _link.IsClosed;
 
     /// <summary>Whether other records or other connections wait for the loop's thread.</summary>
-    private bool IsAnyWaiting => _ring.HasData || Loop!.HasOtherWork;
+    private bool HasOtherWork => _ring.HasData || Loop!.HasOtherWork;
 
     /// <summary>
     /// Ends a connection that no loop serves. Called by the thread that starts it, after the link closed.
@@ -70,9 +70,9 @@ internal sealed partial class ConnectionReader
             return !_role.TryTake() || EndOnLoop(me);
         }
 
-        _sender.SendWaiting();
+        _sender.SendQueued();
         long begun = 0;
-        for (int records = 0; records < MostRecordsPerRun;)
+        for (int records = 0; records < MaxRecordsPerRun;)
         {
             // A blocked caller reads, or is about to read, so the loop leaves the ring to it.
             if (HasBlockedCallers || !_role.TryTake())
@@ -81,19 +81,20 @@ internal sealed partial class ConnectionReader
                 break;
             }
 
-            bool isOver = Receive(ref records, ref begun, out ConnectionCall? due, out int messages);
+            bool isOver = ReceiveUntilUserCode(ref records, ref begun, out ConnectionCall? runnable, out int messages);
             _role.Release();
 
             // StoreLoad: the role was released before this check for callers that came meanwhile.
             SignalCallersIfFree();
-            if (due is not null)
+            if (runnable is not null)
             {
-                if (!RunOrQueue(me, due, messages))
+                if (!RunOrQueue(me, runnable, messages))
                 {
                     return false;
                 }
 
-                isOver = !_ring.HasData ? !_link.IsPeerGone : IsTimeUp(ref begun);
+                // Without data the run is over, unless the peer is gone: one more round then closes the link.
+                isOver = _ring.HasData ? IsTimeUp(ref begun) : !_link.IsPeerGone;
             }
 
             if (isOver)
@@ -144,13 +145,13 @@ internal sealed partial class ConnectionReader
 
         // The drained bytes may contain a doorbell for space that arrived after the run; the peer sends no second one.
         // Data needs no request: the loop checks for it before it parks the connection.
-        if (_sender.IsWaitingForSpace)
+        if (_sender.HasQueuedForLoop)
         {
             Request();
         }
     }
 
-    public override void OnTakingOver()
+    public override void OnTakeOverStarting()
     {
         if (_running is { } budget)
         {
@@ -160,7 +161,7 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    public override void OnTakenOver()
+    public override void OnLoopLost()
     {
         _sender.FlushDeferred();
         Request();
@@ -169,10 +170,10 @@ internal sealed partial class ConnectionReader
     /// <summary>Returns whether user code of this kind runs inline. Used by the loop's thread.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
-        SchedulingMode.Inline => Volatile.Read(ref _stuck) < MostStuckThreadsInline && !Loop!.IsFullOfStuck,
-        SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MostStuckThreads
+        SchedulingMode.Inline => Volatile.Read(ref _stuck) < MaxStuckThreadsInline && !Loop!.IsFullOfStuck,
+        SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MaxStuckThreads
             && !Loop!.IsFullOfStuck
-            && !(_hasProcessors && budget.TypicalNanoseconds >= WorthAThreadNanoseconds && IsAnyWaiting)
+            && !(_hasSpareProcessor && budget.TypicalNanoseconds >= MinPoolWorkNanoseconds && HasOtherWork)
             && budget.IsInline,
         _ => false,
     };
@@ -190,7 +191,7 @@ internal sealed partial class ConnectionReader
         }
 
         call.QueueUserCode();
-        OnRecordWithoutCode();
+        FlushDeferredIfOld();
         return true;
     }
 
@@ -198,9 +199,9 @@ internal sealed partial class ConnectionReader
     /// Publishes deferred responses after more than 16 records without inline user code. Such records are parts of a
     /// large message, credit, and requests whose method runs on the thread pool.
     /// </summary>
-    public void OnRecordWithoutCode()
+    public void FlushDeferredIfOld()
     {
-        if (_sender.HasDeferred && (_deferredNanoseconds += NanosecondsPerRecord) > MostDeferredNanoseconds)
+        if (_sender.HasDeferred && (_deferredNanoseconds += NanosecondsPerRecord) > MaxDeferredNanoseconds)
         {
             _sender.FlushDeferred();
             _deferredNanoseconds = 0;
@@ -209,12 +210,11 @@ internal sealed partial class ConnectionReader
 
     protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
 
-    protected override long? FindUnrung()
+    protected override MissedDoorbell? FindMissedDoorbell()
     {
-        // Positions are even, so space is told from data by an odd number.
-        if (_sender.HasSpaceForWaiting)
+        if (_sender.CanSendQueued)
         {
-            return _link.Writer.HeadHint + 1;
+            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
         }
 
         if (!_ring.HasData || !_role.TryTake())
@@ -222,11 +222,13 @@ internal sealed partial class ConnectionReader
             return null;
         }
 
-        bool isUnrung = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
-        long at = _ring.Position;
+        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
+        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
         _role.Release();
-        FindReader();
-        return isUnrung ? at : null;
+
+        // The role was taken and released for this check, so a reader must be ensured.
+        EnsureReader();
+        return isMissed ? missed : null;
     }
 
     /// <summary>
@@ -263,7 +265,7 @@ internal sealed partial class ConnectionReader
             begun = now;
         }
 
-        return now - begun >= s_mostTicks;
+        return now - begun >= s_maxRunTicks;
     }
 
     private void End()
@@ -276,56 +278,56 @@ internal sealed partial class ConnectionReader
     /// <summary>
     /// Receives records, with the role held, until user code is pending, the ring is empty or the run must end. Returns
     /// whether the run is over: the ring is empty, a caller blocks, the link is closed, or the bound of records or time
-    /// is reached. Returns false if user code is pending: <paramref name="due"/> is its call.
+    /// is reached. Returns false if user code is pending: <paramref name="runnable"/> is its call.
     /// </summary>
-    private bool Receive(ref int records, ref long begun, out ConnectionCall? due, out int messages)
+    private bool ReceiveUntilUserCode(ref int records, ref long begun, out ConnectionCall? runnable, out int messages)
     {
         _ring.Disarm();
         bool isPeerGone = _link.SealIfPeerGone();
-        due = null;
+        runnable = null;
         messages = 0;
         bool hasReceived = false;
         while (TryReceive(out ConnectionCall? call))
         {
             hasReceived = true;
             records++;
-            if (due is not null && due != call)
+            if (runnable is not null && runnable != call)
             {
                 // The peer has changed the record since IsMoreOfStream checked it: it belongs to another call.
-                due.QueueUserCode();
-                due = null;
+                runnable.QueueUserCode();
+                runnable = null;
                 messages = 0;
             }
 
             if (call is { HasUserCode: true })
             {
-                due = call;
-                if (++messages < MostRecordsPerWake && !MustStop && IsMoreOfStream(call))
+                runnable = call;
+                if (++messages < MaxMessagesPerWake && !MustStop && IsMoreOfStream(call))
                 {
                     continue;
                 }
 
-                messages = TakeMessages(call);
+                messages = TakeMessageCount(call);
                 return false;
             }
 
-            OnRecordWithoutCode();
+            FlushDeferredIfOld();
             if (call is { IsDone: true })
             {
                 call.Waiter?.Signal();
             }
 
             if (MustStop
-                || records >= MostRecordsPerRun
+                || records >= MaxRecordsPerRun
                 || (records % RecordsPerCheck == 0 && IsTimeUp(ref begun)))
             {
                 return true;
             }
         }
 
-        if (due is not null)
+        if (runnable is not null)
         {
-            messages = TakeMessages(due);
+            messages = TakeMessageCount(runnable);
             return false;
         }
 
@@ -342,7 +344,7 @@ internal sealed partial class ConnectionReader
     // code may block this thread, and that record would then already be taken.
     private bool IsMoreOfStream(ConnectionCall call) => call.HasOnlyReaderToWake && _ring.IsNextOf(call.Id.Value);
 
-    private static int TakeMessages(ConnectionCall call)
+    private static int TakeMessageCount(ConnectionCall call)
     {
         int messages = Math.Max(call.MessagesDue, 1);
         call.MessagesDue = 0;
@@ -353,7 +355,7 @@ internal sealed partial class ConnectionReader
     private bool RunInline(LoopThread me, ConnectionCall call, int messages)
     {
         InlineBudget budget = call.Budget;
-        PublishIfDueBefore(budget.TypicalNanoseconds * messages, me);
+        FlushDeferredBefore(budget.TypicalNanoseconds * messages, me);
         _running = budget;
         me.Role = _role;
         me.Loop.BeginUserCode(me);
@@ -377,7 +379,7 @@ internal sealed partial class ConnectionReader
         }
 
         // More records of the same call wait only for that call's own code, so they do not count as waiting.
-        budget.End(begun, messages, IsAnyWaiting && !_ring.IsNextOf(call.Id.Value));
+        budget.End(begun, messages, HasOtherWork && !_ring.IsNextOf(call.Id.Value));
         return true;
     }
 
@@ -385,11 +387,11 @@ internal sealed partial class ConnectionReader
     /// Publishes deferred responses if user code of this typical duration would defer them beyond the limit. Reading
     /// the clock would cost more than such code. The watchdog handles code that takes much longer than is typical.
     /// </summary>
-    private void PublishIfDueBefore(long nanoseconds, LoopThread me)
+    private void FlushDeferredBefore(long nanoseconds, LoopThread me)
     {
         _deferredNanoseconds = _sender.HasDeferred ? _deferredNanoseconds + nanoseconds : nanoseconds;
-        me.MayDefer = nanoseconds <= MostDeferredNanoseconds;
-        if (_deferredNanoseconds > MostDeferredNanoseconds)
+        me.MayDefer = nanoseconds <= MaxDeferredNanoseconds;
+        if (_deferredNanoseconds > MaxDeferredNanoseconds)
         {
             _sender.FlushDeferred();
             _deferredNanoseconds = nanoseconds;

@@ -26,7 +26,7 @@ internal sealed partial class ConnectionReader : EventSource
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
     private readonly SchedulingMode _mode;
-    private readonly bool _hasProcessors; // for the thread pool, beside those of the event loop and of the peer
+    private readonly bool _hasSpareProcessor; // for the thread pool, beside those of the event loop and of the peer
     private readonly Action _onClosed;
     private readonly Func<WatchdogCheck> _watchdogCheck;
     private long _deferredNanoseconds;  // typical time of the user code that ran since a publish was deferred
@@ -35,8 +35,8 @@ internal sealed partial class ConnectionReader : EventSource
     private long _takeOvers;            // loops taken over from user code of this connection
     private InlineBudget? _running;     // the budget of the user code that runs inline; null for other work
     private int _stuck;                 // threads that have lost the loop in user code of this connection
-    private long _seenWord;             // the role's word at the watchdog's last check
-    private long _seenAt;               // when the watchdog first saw that word
+    private long _lastRoleWord;         // the role's word at the watchdog's last check
+    private long _lastRoleWordAt;       // when the watchdog first saw that word
 
     public ConnectionReader(
         PeerLink link,
@@ -56,8 +56,8 @@ internal sealed partial class ConnectionReader : EventSource
         _onClosed = onClosed;
         _alarm = link.RaiseLocalEvent;
         _onCallbackFailed = link.LogUserCodeFailed;
-        _hasProcessors = (processors ?? Environment.ProcessorCount) > 2;
-        _watchdogCheck = CheckAsWatchdog;
+        _hasSpareProcessor = (processors ?? Environment.ProcessorCount) > 2;
+        _watchdogCheck = OnWatchdogCheck;
     }
 
     /// <summary>The blocking callers that sleep while another thread reads.</summary>
@@ -74,19 +74,19 @@ internal sealed partial class ConnectionReader : EventSource
     /// Whether a frame may arrive that must be read at once. That is always so on the side that accepted the link and
     /// on a side that serves calls. On any other side it is so while a call waits for its response or for room.
     /// </summary>
-    private bool IsExpecting => _link.IsAcceptor
+    private bool ExpectsFrames => _link.IsAcceptor
         || _receiver.IsServing
-        || _sender.Outgoing.Living.Count > 0
-        || _sender.OneWay.HasTurns;
+        || _sender.Outgoing.TwoWay.Count > 0
+        || _sender.OneWay.HasWaiters;
 
     /// <summary>
     /// Disarms the ring before a one-way call starts, unless frames are expected. The End frames of one-way calls then
     /// cause no wake-up. They are read with the next other frame, or after 20 ms, when the watchdog makes the event
     /// loop read.
     /// </summary>
-    public void LetEndsLie()
+    public void DisarmForOneWayEnds()
     {
-        if (!IsExpecting && _ring.ArmedFor != Doorbell.None && _role.TryTake())
+        if (!ExpectsFrames && _ring.ArmedFor != Doorbell.None && _role.TryTake())
         {
             _ring.Disarm();
             _role.Release();
@@ -104,15 +104,15 @@ internal sealed partial class ConnectionReader : EventSource
     /// one.
     /// </summary>
     /// <param name="wasIdle">Whether the connection was idle before, so that it will probably be idle again.</param>
-    public void FindReader(bool wasIdle = false)
+    public void EnsureReader(bool wasIdle = false)
     {
         if (HasBlockedCallers)
         {
             SignalCallersIfFree();
         }
-        else if (IsExpecting)
+        else if (ExpectsFrames)
         {
-            AskForLoop();
+            EnsureLoopReads();
         }
         else if (wasIdle)
         {
@@ -146,9 +146,9 @@ internal sealed partial class ConnectionReader : EventSource
         }
 
         // Waiting one-way calls are woken here, too, and not only in Arm: steady traffic of other calls delays arming.
-        if (_sender.OneWay.HasTurns)
+        if (_sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: false);
+            _sender.WakeOneWay(onlyIfHalfFree: false);
         }
 
         return false;
@@ -195,9 +195,9 @@ internal sealed partial class ConnectionReader : EventSource
 
         // StoreLoad: Arm is a full fence after the room was returned. A call that this check misses checks for room
         // later and finds it.
-        if (_sender.OneWay.HasTurns)
+        if (_sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: false);
+            _sender.WakeOneWay(onlyIfHalfFree: false);
         }
 
         return isArmed;
@@ -219,7 +219,7 @@ internal sealed partial class ConnectionReader : EventSource
     /// arms the ring so that the peer wakes the loop. Does nothing if the ring is armed or the connection is active:
     /// the loop then reads an active connection in its next rotation, and checks again before it parks it.
     /// </summary>
-    private void AskForLoop()
+    private void EnsureLoopReads()
     {
         if (!_role.IsFree || IsActive || _ring.ArmedFor != Doorbell.None)
         {
@@ -258,16 +258,16 @@ internal sealed partial class ConnectionReader : EventSource
     /// <summary>
     /// Runs on the watchdog's thread: after a while without activity, ensures that the loop reads or is woken.
     /// </summary>
-    private WatchdogCheck CheckAsWatchdog()
+    private WatchdogCheck OnWatchdogCheck()
     {
         long word = _role.Word;
-        if (word != _seenWord)
+        if (word != _lastRoleWord)
         {
-            _seenWord = word;
-            _seenAt = Stopwatch.GetTimestamp();
+            _lastRoleWord = word;
+            _lastRoleWordAt = Stopwatch.GetTimestamp();
         }
 
-        bool isQuiet = Stopwatch.GetElapsedTime(_seenAt) >= s_quietTime;
+        bool isQuiet = Stopwatch.GetElapsedTime(_lastRoleWordAt) >= s_quietTime;
         return isQuiet || _link.IsClosed ? StopWatching() : WatchdogCheck.Later;
     }
 
@@ -278,7 +278,7 @@ internal sealed partial class ConnectionReader : EventSource
         Interlocked.Exchange(ref _isWatched, 0);
         if (!HasBlockedCallers)
         {
-            AskForLoop();
+            EnsureLoopReads();
         }
 
         return WatchdogCheck.Done;

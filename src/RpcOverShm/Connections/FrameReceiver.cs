@@ -53,7 +53,7 @@ internal sealed class FrameReceiver
     /// already free and no table has the call, but it must still be notified of the close. Holder of the reader role
     /// only.
     /// </summary>
-    public ConnectionCall? Ending { get; private set; }
+    public ConnectionCall? EndingCall { get; private set; }
 
     /// <summary>
     /// Receives the next record. Returns false if there is none. The call is null if the frame belongs to no active
@@ -87,8 +87,8 @@ internal sealed class FrameReceiver
         }
 
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
-            ? FindStarted(frame)
-            : frame.Kind == FrameKind.CallStart ? Accept(frame, payload.Length) : FindAccepted(frame, payload.Length);
+            ? FindOutgoing(frame)
+            : frame.Kind == FrameKind.CallStart ? Accept(frame, payload.Length) : FindIncoming(frame, payload.Length);
         if (call is { IsOneWay: true } && frame.Call.IsFromAcceptor != _link.IsAcceptor)
         {
             ReceiveOneWay(call, frame, payload);
@@ -101,7 +101,7 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    private ConnectionCall FindStarted(in FrameHeader frame)
+    private ConnectionCall FindOutgoing(in FrameHeader frame)
     {
         ConnectionCall call = _outgoing.Find(frame.Call);
 
@@ -122,13 +122,13 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    private ConnectionCall? FindAccepted(in FrameHeader frame, int payloadBytes)
+    private ConnectionCall? FindIncoming(in FrameHeader frame, int payloadBytes)
     {
         ConnectionCall? call = _incoming.Find(frame.Call);
         if (call is { IsOneWay: true })
         {
-            CheckRest(call, frame);
-            _sender.CountOneWay(call, payloadBytes);
+            CheckOneWayFrame(call, frame);
+            _sender.AddOneWayCost(call, payloadBytes);
         }
 
         return call;
@@ -175,28 +175,28 @@ internal sealed class FrameReceiver
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsAllSent = isWhole; // set before the method starts, because the report of its failure reads it
+        call.IsRequestComplete = isWhole; // set before the method starts, because the report of its failure reads it
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsAllSent = false; // The last frame is a violation, so the call ends with the connection.
+            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 
         if (isWhole || frame.Kind == FrameKind.Cancel)
         {
-            _incoming.Shut(call.Id);
+            _incoming.RejectFurtherFrames(call.Id);
         }
     }
 
     /// <summary>Checks the kind of a later frame of a one-way call.</summary>
-    private static void CheckRest(ConnectionCall call, in FrameHeader frame)
+    private static void CheckOneWayFrame(ConnectionCall call, in FrameHeader frame)
     {
-        bool isSecond = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
-        if (isSecond || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
+        bool isWithoutSingle = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
+        if (isWithoutSingle || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {
             throw new ProtocolException(
                 $"The peer sent a {frame.Kind} frame for one-way call {call.Id}. Such a call has one message, "
@@ -276,13 +276,13 @@ internal sealed class FrameReceiver
             return;
         }
 
-        // The call fails now, because the rest may never come. An End beyond the limit counts when it is whole: until
-        // then its call keeps its slot.
+        // The call fails now, because the rest of the head may never arrive. An End beyond the limit takes effect when
+        // it is complete: until then its call keeps its slot.
         if (head.Full is { } full)
         {
-            call.OnHeadNotKept(full);
+            call.OnHeadOverBudget(full);
         }
-        else if (head.Kind != FrameKind.End && head.Drop())
+        else if (head.Kind != FrameKind.End && head.Discard())
         {
             call.OnHeadTooLarge(head.Kind);
         }
@@ -294,7 +294,7 @@ internal sealed class FrameReceiver
         if (_bounds is not null && frame.Kind == FrameKind.CallStart)
         {
             // Only a request has a time limit here. A response is bounded by the deadline of its call, if there is one.
-            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate);
+            head.DropAfter(_bounds.HeadTimeout, call.OnHeadTimedOut);
         }
 
         return head;
@@ -325,17 +325,19 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>Drops the last head, after the connection's calls have ended.</summary>
-    public void Close() => _head = []; // The methods of one-way calls may keep the connection for long.
+    /// <summary>
+    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
+    /// </summary>
+    public void Close() => _head = [];
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
         call.MarkEndedByPeer();
         _outgoing.Remove(call);
-        if (!call.IsOneWay && _sender.OneWay.HasTurns)
+        if (!call.IsOneWay && _sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: true); // the first waiting one-way call may wait for this slot
+            _sender.WakeOneWay(onlyIfHalfFree: true); // the first waiting one-way call may wait for this slot
         }
     }
 
@@ -364,11 +366,11 @@ internal sealed class FrameReceiver
                 break;
             case FrameKind.End:
                 // The slot is freed first, because a caller that sees the End may start its next call at once. If OnEnd
-                // throws for an invalid End, Ending keeps the call until it is notified of the close.
-                Ending = call;
+                // throws for an invalid End, EndingCall keeps the call until it is notified of the close.
+                EndingCall = call;
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);
-                Ending = null;
+                EndingCall = null;
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");

@@ -24,11 +24,11 @@ internal sealed partial class FrameSender
     /// Stops sending messages of an incoming call, so that its End does not wait for credit. A peer that has cancelled
     /// the call, or that does not read, grants no credit.
     /// </summary>
-    public void CutShort(ConnectionCall call)
+    public void StopMessages(ConnectionCall call)
     {
         using (SendGate.Scope scope = _gate.Enter())
         {
-            call.Sending.CutShort();
+            call.Sending.StopMessages();
             if (scope.IsClosed || !call.Sending.HasQueued)
             {
                 return;
@@ -50,7 +50,7 @@ internal sealed partial class FrameSender
         bool hasMoved;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            isFree = !call.Sending.Is(SendFlags.WithReader);
+            isFree = !call.Sending.Is(SendFlags.ReaderSends);
             hasMoved = _queue.Remove(call);
         }
 
@@ -94,7 +94,7 @@ internal sealed partial class FrameSender
             }
 
             // A one-way call whose last frame was written has completed, so it is not cancelled.
-            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsAllSent))
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsRequestComplete))
             {
                 return;
             }
@@ -112,15 +112,15 @@ internal sealed partial class FrameSender
     /// a message was sent in part and its rest is not queued. The message is then dropped, and the call must not end
     /// with OK.
     /// </summary>
-    public bool BreakOff(ConnectionCall call)
+    public bool StopParts(ConnectionCall call)
     {
         using (_gate.Enter())
         {
-            call.Sending.Set(SendFlags.WithoutParts);
+            call.Sending.Set(SendFlags.PartsStopped);
             bool isBroken = call.Sending.Is(SendFlags.MessageBegun) && !call.Sending.HasQueued;
             if (isBroken)
             {
-                call.Sending.CutShort();
+                call.Sending.StopMessages();
             }
 
             return isBroken;

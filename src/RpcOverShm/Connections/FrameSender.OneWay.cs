@@ -7,12 +7,12 @@ internal sealed partial class FrameSender
     /// Adds the cost of a further record of an incoming one-way call, unless the End of the call is already in the
     /// ring. The caller holds the reader role.
     /// </summary>
-    public void CountOneWay(ConnectionCall call, int bytes)
+    public void AddOneWayCost(ConnectionCall call, int bytes)
     {
         using SendGate.Scope scope = _gate.Enter();
         if (call.Sending.Phase != CallSendPhase.Finished)
         {
-            Incoming.Count(call, bytes);
+            Incoming.AddOneWayCost(call, bytes);
         }
     }
 
@@ -24,13 +24,13 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Has the first one-way call that waits try again, if there is room for it, or once half of the room is free. The
-    /// caller has found that one waits.
+    /// Wakes the first waiting one-way call if it may start now. With <paramref name="onlyIfHalfFree"/>, wakes it only
+    /// if half of the window is free. The caller has found that a call waits.
     /// </summary>
-    public void WakeOneWay(bool isHalfFree)
+    public void WakeOneWay(bool onlyIfHalfFree)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (isHalfFree)
+        if (onlyIfHalfFree)
         {
             OneWay.WakeFirstIfHalfFree();
         }

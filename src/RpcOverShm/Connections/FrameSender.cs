@@ -19,16 +19,16 @@ internal sealed partial class FrameSender
 
     // A thread sends its own message while the ring has space, but frames of other calls for two turns only: it may
     // hold the reader role, and no thread reads while it sends. Two turns are eight records of up to 32 KiB.
-    private const int TurnsForOthers = 2;
+    private const int MaxTurnsForOthers = 2;
 
     // The turns that the event loop takes before it serves its other connections: up to 1 MiB.
-    private const int TurnsOfLoop = 8;
+    private const int MaxTurnsOfLoop = 8;
 
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
     private readonly OutboundQueue _queue;
     private readonly SendGate _gate;
-    private volatile bool _isWaiting; // something waits for the event loop, which is requested
+    private volatile bool _isLoopRequested; // the event loop is requested to send queued frames
     private bool _isGoAwaySent;
 
     /// <summary>
@@ -57,19 +57,19 @@ internal sealed partial class FrameSender
     /// </summary>
     public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
 
-    /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
-    public Action? OnSpaceWanted { get; set; }
+    /// <summary>Requests a run of <see cref="SendQueued"/> on the event loop. Set before anything is sent.</summary>
+    public Action? RequestLoop { get; set; }
 
     /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
     public OneWayCalls OneWay { get; }
 
-    /// <summary>Whether something waits for space.</summary>
-    public bool IsWaitingForSpace => _isWaiting;
+    /// <summary>Whether queued frames wait for the event loop to send them.</summary>
+    public bool HasQueuedForLoop => _isLoopRequested;
 
     /// <summary>
-    /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
+    /// Whether queued frames wait for the event loop and the peer has released space. A hint.
     /// </summary>
-    public bool HasSpaceForWaiting => _isWaiting && _writer.HasSpaceHint;
+    public bool CanSendQueued => _isLoopRequested && _writer.HasSpaceHint;
 
     /// <summary>Whether the ring contains frames whose publish is deferred. A hint.</summary>
     public bool HasDeferred => _gate.HasDeferred;
@@ -98,9 +98,9 @@ internal sealed partial class FrameSender
                 return StartResult.Closed;
             }
 
-            if (OutboundQueue.IsOver(call))
+            if (OutboundQueue.IsSendingOver(call))
             {
-                return StartResult.GivenUp;
+                return StartResult.Abandoned;
             }
 
             if (call.IsOneWay)
@@ -151,7 +151,7 @@ internal sealed partial class FrameSender
         bool isSent;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            if (scope.IsClosed || OutboundQueue.IsOver(call))
+            if (scope.IsClosed || OutboundQueue.IsSendingOver(call))
             {
                 return;
             }
@@ -187,21 +187,21 @@ internal sealed partial class FrameSender
     /// Sends queued frames on the event loop. If the ring is full, parks this side for space; the peer then wakes the
     /// loop. If more frames can be sent at once, requests another run.
     /// </summary>
-    public void SendWaiting()
+    public void SendQueued()
     {
-        if (!_isWaiting)
+        if (!_isLoopRequested)
         {
             return;
         }
 
-        _isWaiting = false;
+        _isLoopRequested = false;
         Unpark();
-        for (int turns = 0; turns < TurnsOfLoop; turns++)
+        for (int turns = 0; turns < MaxTurnsOfLoop; turns++)
         {
             TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
             if (isParked)
             {
-                _isWaiting = true;
+                _isLoopRequested = true;
                 return;
             }
 
@@ -211,7 +211,7 @@ internal sealed partial class FrameSender
             }
         }
 
-        LeaveToLoop();
+        DeferToLoop();
     }
 
     /// <summary>
@@ -256,18 +256,18 @@ internal sealed partial class FrameSender
             outcome = TakeTurn(isParking: false, out _);
             turns++;
         }
-        while (outcome == TurnResult.More && (turns < TurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
+        while (outcome == TurnResult.More && (turns < MaxTurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
 
         if (outcome != TurnResult.Idle)
         {
-            LeaveToLoop();
+            DeferToLoop();
         }
     }
 
-    private void LeaveToLoop()
+    private void DeferToLoop()
     {
-        _isWaiting = true;
-        OnSpaceWanted?.Invoke();
+        _isLoopRequested = true;
+        RequestLoop?.Invoke();
     }
 
     private void Unpark()

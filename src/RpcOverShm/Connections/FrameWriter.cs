@@ -18,7 +18,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     public const int CreditPerRecord = RecordHeader.SizeBytes;
 
     // A smaller part of a message is not worth a record, because more credit is on its way.
-    private const int SmallestPieceBytes = 1 << 10;
+    private const int MinPartBytes = 1 << 10;
 
     // Records are published early once this many bytes are unpublished: the peer then reads while the rest is copied.
     private const int PublishBytes = 4 << 10;
@@ -27,14 +27,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private Doorbell _doorbell; // for records that are published already
     private List<ConnectionCall>? _toQueue;
 
-    /// <summary>
-    /// The exception for an invalid ring head of the peer, with which the link is then closed; null if there is none.
-    /// </summary>
+    /// <summary>The exception for an invalid ring head of the peer, which closes the link; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
-    /// <summary>
-    /// Takes the calls whose user code must be queued after the gate was released: queueing may make a system call.
-    /// </summary>
+    /// <summary>Takes the calls whose user code is queued after the gate was released, as that may be slow.</summary>
     public List<ConnectionCall>? TakeCallsToQueue()
     {
         (List<ConnectionCall>? calls, _toQueue) = (_toQueue, null);
@@ -62,10 +58,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         SetPhase(call, kind, isLast: true);
         if (kind == FrameKind.CallStart)
         {
-            call.IsAllSent = (flags & FrameFlags.HalfClose) != 0;
+            call.IsRequestComplete = (flags & FrameFlags.HalfClose) != 0;
         }
 
-        PublishIfMuch();
+        PublishIfLarge();
         return true;
     }
 
@@ -74,13 +70,13 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// more than one record or does not fit now.
     /// </summary>
     public bool TryWriteMessage(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> message) =>
-        RoomInMessageRecord(call, flags, message.Length) == message.Length
+        GetNextRecordLength(call, flags, message.Length) == message.Length
         && TryWriteMessageRecord(call, flags, message, message.Length, isLast: true);
 
     /// <summary>Writes the next record of an incomplete message. Returns the number of bytes written, or 0.</summary>
     public int WritePart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
-        int length = RoomInMessageRecord(call, flags, part.Length);
+        int length = GetNextRecordLength(call, flags, part.Length);
         return length > 0 && TryWriteMessageRecord(call, flags, part[..length], wholeLength, isLast: false)
             ? length
             : 0;
@@ -99,8 +95,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             Finish(call, frame);
             if (call.IsOneWay && (frame.Flags & FrameFlags.HalfClose) != 0)
             {
-                call.IsAllSent = true;
-                call.OnSentLater();
+                call.IsRequestComplete = true;
+                call.OnOneWaySent();
             }
         }
 
@@ -218,15 +214,15 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     private void Finish(ConnectionCall call, OutboundFrame frame)
     {
-        bool isWithReader = call.Sending.Is(SendFlags.WithReader);
-        if (!isWithReader && !call.RunsOnBlockedThread)
+        bool isSentByReader = call.Sending.Is(SendFlags.ReaderSends);
+        if (!isSentByReader && !call.RunsOnBlockedThread)
         {
             frame.Finish();
         }
-        else if (frame.FinishQuietly())
+        else if (frame.FinishWithoutWake())
         {
             call.OnWritten(frame);
-            if (!isWithReader)
+            if (!isSentByReader)
             {
                 (_toQueue ??= []).Add(call); // all threads of the pool may be blocked, so the blocked caller runs this
             }
@@ -236,7 +232,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private WriteResult WriteMessagePart(ConnectionCall call, OutboundFrame frame)
     {
         ReadOnlySpan<byte> rest = frame.Rest;
-        int length = RoomInMessageRecord(call, frame.Flags, rest.Length);
+        int length = GetNextRecordLength(call, frame.Flags, rest.Length);
         if (length < 0)
         {
             return WriteResult.NoCredit;
@@ -256,7 +252,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// Returns how many bytes of a message the next record can carry; -1 if the call must wait for credit. A message
     /// with the flag Single needs no credit.
     /// </summary>
-    private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
+    private int GetNextRecordLength(ConnectionCall call, FrameFlags flags, int length)
     {
         int most = Math.Min(length, ChunkBytes);
         if (most > _ring.MaxPayloadBytes)
@@ -271,7 +267,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         long credit = call.Sending.Window - CreditPerRecord;
-        return credit >= most || credit >= SmallestPieceBytes ? (int)Math.Min(most, credit) : -1;
+        return credit >= most || credit >= MinPartBytes ? (int)Math.Min(most, credit) : -1;
     }
 
     /// <summary>
@@ -295,8 +291,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         call.Sending.Set(SendFlags.MessageBegun, !isLast);
-        call.IsAllSent |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
-        PublishIfMuch();
+        call.IsRequestComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
+        PublishIfLarge();
         return true;
     }
 
@@ -324,12 +320,12 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
         frame.Advance(length);
         SetPhase(call, frame.Kind, isLast);
-        PublishIfMuch();
+        PublishIfLarge();
         return WriteResult.Written;
     }
 
     // Called after the phase is set: once the peer sees the end of a call, it may start the next one in its slot.
-    private void PublishIfMuch()
+    private void PublishIfLarge()
     {
         if (_ring.UnpublishedBytes >= PublishBytes)
         {

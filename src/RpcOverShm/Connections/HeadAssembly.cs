@@ -48,7 +48,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
             bool isDropped = false; // DueTime runs an action again that has thrown OutOfMemoryException
             _due = new DueTime(limit, () =>
             {
-                isDropped = isDropped || Drop();
+                isDropped = isDropped || Discard();
                 if (isDropped)
                 {
                     onLate(limit);
@@ -93,14 +93,16 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     {
         using (_gate.Enter())
         {
-            return !_isEnded && (_isEnded = true);
+            bool isFirst = !_isEnded;
+            _isEnded = true;
+            return isFirst;
         }
     }
 
     /// <summary>
     /// Drops the head and its later parts. Returns false if the head was already complete or dropped.
     /// </summary>
-    public bool Drop()
+    public bool Discard()
     {
         if (!TryEnd())
         {

@@ -20,10 +20,10 @@ internal sealed class IdleTimer
     /// <summary>
     /// Creates the timer, stopped. After <see cref="Start"/>, <paramref name="onCheck"/> runs on the thread pool.
     /// </summary>
-    public IdleTimer(TimeSpan timeout, Action look)
+    public IdleTimer(TimeSpan timeout, Action onCheck)
     {
         _pause = timeout / QuietChecks;
-        _timer = new BackgroundTimer(static state => ((Action)state!).Invoke(), look);
+        _timer = new BackgroundTimer(static state => ((Action)state!).Invoke(), onCheck);
     }
 
     public void Start() => _timer.Change(_pause, _pause);

@@ -14,15 +14,15 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
 {
     private const int BlockSize = 256;
 
-    // Beside the last generation of a slot: no frame of that call may come any more.
-    private const uint IsShut = 1u << 31;
+    // A flag in the stored generation of a slot: further frames of that call violate the protocol.
+    private const uint RejectFlag = 1u << 31;
 
     // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
     private long _oneWayBytes; // the cost of the one-way calls that have not ended
 
-    /// <summary>Counts the calls that have not ended.</summary>
-    public DrainCounter Living { get; } = new();
+    /// <summary>Counts the active calls, one-way calls included.</summary>
+    public DrainCounter Active { get; } = new();
 
     /// <summary>Adds a call under the id that the peer has assigned.</summary>
     /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
@@ -36,7 +36,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
 
         Block block = _blocks[id.Slot / BlockSize] ??= new Block();
         int index = id.Slot % BlockSize;
-        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~IsShut)
+        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~RejectFlag)
             || Volatile.Read(ref block.Calls[index]) is not null)
         {
             throw new ProtocolException($"Call {id} was started twice or out of turn.");
@@ -44,7 +44,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
 
         block.Generations[index] = id.Generation;
         call.Id = id;
-        Living.Add();
+        Active.Add();
         Volatile.Write(ref block.Calls[index], call);
     }
 
@@ -63,7 +63,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
                 + $"is {window}.");
         }
 
-        Count(call, OneWayCalls.BytesPerCall + payloadBytes);
+        AddOneWayCost(call, OneWayCalls.BytesPerCall + payloadBytes);
         Add(id, call);
     }
 
@@ -71,7 +71,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     /// Adds the cost of a record of a one-way call. The caller holds the gate of the sender and the call has not ended,
     /// or the call is not yet in the table.
     /// </summary>
-    public void Count(ConnectionCall call, int bytes)
+    public void AddOneWayCost(ConnectionCall call, int bytes)
     {
         call.Sending.OneWayCost += bytes;
         Interlocked.Add(ref _oneWayBytes, bytes);
@@ -81,7 +81,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     /// Rejects further frames of a one-way call: the peer has sent the last one. The call must be the last one that
     /// used its slot.
     /// </summary>
-    public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
+    public void RejectFurtherFrames(CallId id) =>
+        _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= RejectFlag;
 
     /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>
     /// <exception cref="ProtocolException">No call with this id was ever started, or the peer has ended it.</exception>
@@ -91,7 +92,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         uint last = block is null ? 0 : block.Generations[id.Slot % BlockSize];
         if (id.Generation == 0 || last != id.Generation)
         {
-            throw new ProtocolException(last == (id.Generation | IsShut)
+            throw new ProtocolException(last == (id.Generation | RejectFlag)
                 ? $"The peer sent a frame for call {id} after its last one."
                 : $"A frame for call {id}, which was never started.");
         }
@@ -109,7 +110,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         }
 
         Volatile.Write(ref block.Calls[index], null);
-        Living.Remove();
+        Active.Remove();
         if (call.IsOneWay)
         {
             Interlocked.Add(ref _oneWayBytes, -call.Sending.OneWayCost);

@@ -14,14 +14,14 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// </summary>
     public const int BytesPerCall = 1 << 10;
 
-    private readonly LinkedList<Turn> _turns = new();
-    private readonly Dictionary<ConnectionCall, LinkedListNode<Turn>> _byCall = [];
-    private volatile bool _hasTurns;
+    private readonly LinkedList<Waiter> _waiters = new();
+    private readonly Dictionary<ConnectionCall, LinkedListNode<Waiter>> _byCall = [];
+    private volatile bool _hasWaiters;
     private long _started;  // the cost of all calls so far
     private long _returned; // of that, the cost of those that have ended; changed by any thread
 
     /// <summary>Whether callers wait. Any thread may ask.</summary>
-    public bool HasTurns => _hasTurns;
+    public bool HasWaiters => _hasWaiters;
 
     /// <summary>The cost of the calls whose End was not received.</summary>
     public long Bytes => _started - Volatile.Read(ref _returned);
@@ -39,16 +39,16 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
             return true;
         }
 
-        if (!_byCall.TryGetValue(call, out LinkedListNode<Turn>? turn))
+        if (!_byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter))
         {
-            turn = new LinkedListNode<Turn>(new Turn(call));
-            _byCall.Add(call, turn);
-            _turns.AddLast(turn);
-            _hasTurns = true;
+            waiter = new LinkedListNode<Waiter>(new Waiter(call));
+            _byCall.Add(call, waiter);
+            _waiters.AddLast(waiter);
+            _hasWaiters = true;
         }
-        else if (turn.Value.Due.Task.IsCompleted)
+        else if (waiter.Value.Due.Task.IsCompleted)
         {
-            turn.Value.WaitAgain();
+            waiter.Value.WaitAgain();
         }
 
         // StoreLoad: the call joins the waiting ones before it checks for room again. A reader returns room before it
@@ -59,7 +59,7 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
 
     /// <summary>Returns a task that completes when a waiting call must try again, or when it no longer waits.</summary>
     public Task WhenRoomAsync(ConnectionCall call) =>
-        _byCall.TryGetValue(call, out LinkedListNode<Turn>? turn) ? turn.Value.Due.Task : Task.CompletedTask;
+        _byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter) ? waiter.Value.Due.Task : Task.CompletedTask;
 
     /// <summary>Returns the room of a call that has ended or was not sent. Any thread may call this.</summary>
     public void Return(ConnectionCall call) => Interlocked.Add(ref _returned, call.Sending.OneWayCost);
@@ -67,11 +67,11 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>Ends the wait of a call that has started, has ended, or starts on another connection.</summary>
     public void Leave(ConnectionCall call)
     {
-        if (_byCall.Remove(call, out LinkedListNode<Turn>? turn))
+        if (_byCall.Remove(call, out LinkedListNode<Waiter>? waiter))
         {
-            _turns.Remove(turn);
-            _hasTurns = _turns.Count > 0;
-            turn.Value.Due.TrySetResult();
+            _waiters.Remove(waiter);
+            _hasWaiters = _waiters.Count > 0;
+            waiter.Value.Due.TrySetResult();
         }
 
         WakeFirst();
@@ -80,7 +80,7 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>Has the first waiting call try again, if there is room for it.</summary>
     public void WakeFirst()
     {
-        if (_turns.First is { } first && HasRoom)
+        if (_waiters.First is { } first && HasRoom)
         {
             first.Value.Due.TrySetResult();
         }
@@ -102,25 +102,25 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// </summary>
     public void WakeAll()
     {
-        foreach (Turn turn in _turns)
+        foreach (Waiter waiter in _waiters)
         {
-            turn.Due.TrySetResult();
+            waiter.Due.TrySetResult();
         }
     }
 
     // Half of the slots are for other calls.
     private bool HasSlot(int used) =>
-        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.Living.Count < peer.MaxCalls;
+        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.TwoWay.Count < peer.MaxCalls;
 
     private bool TryAddNow(ConnectionCall call)
     {
-        if ((_turns.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
+        if ((_waiters.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
         {
             return false;
         }
 
         _started += call.Sending.OneWayCost;
-        if (_hasTurns)
+        if (_hasWaiters)
         {
             Leave(call);
         }
@@ -129,9 +129,9 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     }
 
     /// <summary>A waiting call.</summary>
-    private sealed class Turn
+    private sealed class Waiter
     {
-        public Turn(ConnectionCall call)
+        public Waiter(ConnectionCall call)
         {
             Call = call;
             WaitAgain();

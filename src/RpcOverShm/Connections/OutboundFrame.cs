@@ -28,7 +28,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// </summary>
     public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
     {
-        Debug.Assert(buffer is null || length <= buffer.Length, "The bytes lie in the buffer.");
+        Debug.Assert(buffer is null || length <= buffer.Length, "The length does not exceed the buffer.");
         Kind = kind;
         Flags = flags;
         Length = length;
@@ -71,11 +71,11 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         return new OutboundFrame(kind, flags, buffer, length, head.Length);
     }
 
-    /// <summary>Counts the frame as a queued answer until it is finished. Called once, by the queue.</summary>
+    /// <summary>Charges the budget for the frame until the frame is finished. Called once, by the queue.</summary>
     public void Charge(BufferBudget? budget)
     {
         _budget = budget;
-        budget?.TakeAnswer(KeptBytes);
+        budget?.TakeUnsent(KeptBytes);
     }
 
     public void Advance(int bytes)
@@ -87,16 +87,16 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// <summary>Returns the bytes to the pool and wakes the waiter, if any, on the thread pool.</summary>
     public void Finish()
     {
-        if (FinishQuietly())
+        if (FinishWithoutWake())
         {
             PoolWork.Queue(this, preferLocal: true);
         }
     }
 
     /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
-    public bool FinishQuietly()
+    public bool FinishWithoutWake()
     {
-        _budget?.GiveAnswer(KeptBytes);
+        _budget?.GiveUnsent(KeptBytes);
         _budget = null;
         if (_buffer is not null)
         {

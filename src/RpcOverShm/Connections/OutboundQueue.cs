@@ -18,13 +18,13 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     private bool _isGoAwayPending;
 
     /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
-    public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
+    public bool CanSendNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
 
     /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
     public bool TryWriteOrQueue(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
-        if (CanGoNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
+        if (CanSendNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
         {
             return true;
         }
@@ -54,9 +54,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
     public void EnqueueControl(ConnectionCall call)
     {
-        if (!call.Sending.Is(SendFlags.InControl))
+        if (!call.Sending.Is(SendFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.InControl);
+            call.Sending.Set(SendFlags.ControlQueued);
             _control.Enqueue(call);
         }
     }
@@ -69,7 +69,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// holding of the gate. The first frame of the next call in the slot also needs the gate, so it cannot come in
     /// between.
     /// </summary>
-    public static bool IsOver(ConnectionCall call) =>
+    public static bool IsSendingOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
 
     /// <summary>Drops the queued frames of a call.</summary>
@@ -87,17 +87,17 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
-        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.InControl);
+        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.ControlQueued);
         if (call.Sending.Is(SendFlags.Ready))
         {
             call.Sending.Set(SendFlags.Ready, false);
-            TakeOut(_ready, call);
+            RemoveFrom(_ready, call);
         }
 
-        if (call.Sending.Is(SendFlags.InControl))
+        if (call.Sending.Is(SendFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.InControl, false);
-            TakeOut(_control, call);
+            call.Sending.Set(SendFlags.ControlQueued, false);
+            RemoveFrom(_control, call);
         }
 
         return wasHere;
@@ -128,7 +128,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 return TurnResult.Idle;
             }
 
-            if (IsOver(call))
+            if (IsSendingOver(call))
             {
                 Drop(call);
             }
@@ -152,7 +152,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     }
 
     // Rotates the whole queue once and keeps its order. Removals are rare.
-    private static void TakeOut(Queue<ConnectionCall> from, ConnectionCall call)
+    private static void RemoveFrom(Queue<ConnectionCall> from, ConnectionCall call)
     {
         for (int left = from.Count; left > 0; left--)
         {
@@ -179,7 +179,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 return false;
             }
 
-            call.Sending.Set(SendFlags.InControl, false);
+            call.Sending.Set(SendFlags.ControlQueued, false);
             _control.Dequeue();
         }
 

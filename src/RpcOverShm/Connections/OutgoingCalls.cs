@@ -21,10 +21,10 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
     private int _used;              // slots assigned at least once
 
-    /// <summary>Counts the calls that occupy a slot, without the one-way ones.</summary>
-    public DrainCounter Living { get; } = new();
+    /// <summary>Counts the active calls that are not one-way.</summary>
+    public DrainCounter TwoWay { get; } = new();
 
-    /// <summary>Counts the one-way calls that occupy a slot: nobody waits for their end.</summary>
+    /// <summary>Counts the active one-way calls: no thread waits for their end.</summary>
     public DrainCounter OneWay { get; } = new();
 
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
@@ -101,7 +101,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
             .OfType<ConnectionCall>(),
     ];
 
-    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : Living;
+    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : TwoWay;
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 

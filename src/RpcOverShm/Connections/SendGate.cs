@@ -14,7 +14,7 @@ namespace RpcOverShm.Connections;
 internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter writer)
 {
     // More frames would keep the peer waiting for longer than a wake-up takes.
-    private const int MostDeferredFrames = 16;
+    private const int MaxDeferredFrames = 16;
 
     private readonly Gate _gate = new();
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
@@ -54,9 +54,9 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     }
 
     // The caller holds the gate.
-    private Doorbell DeferIfReadingOn()
+    private Doorbell DeferIfMoreToRead()
     {
-        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
+        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MaxDeferredFrames)
         {
             return PublishNow();
         }
@@ -96,7 +96,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
         public void Publish() => _publication = Publication.Now;
 
         /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
-        public void PublishOrDefer() => _publication = Publication.UnlessReadingOn;
+        public void PublishOrDefer() => _publication = Publication.UnlessMoreToRead;
 
         /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
         public void Defer() => _publication = Publication.WithBatch;
@@ -122,7 +122,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
                     doorbell = _publication switch
                     {
                         Publication.Now => gate.PublishNow(),
-                        Publication.UnlessReadingOn => gate.DeferIfReadingOn(),
+                        Publication.UnlessMoreToRead => gate.DeferIfMoreToRead(),
                         Publication.WithBatch => gate.DeferForBatch(),
                         _ => Doorbell.None,
                     };
@@ -134,7 +134,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
                 gate._gate.Exit();
             }
 
-            gate.OnLeft(doorbell);
+            gate.WakePeerOrClose(doorbell);
             toQueue?.ForEach(static call => call.QueueUserCode());
         }
     }
@@ -143,12 +143,12 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     {
         None,
         Now,
-        UnlessReadingOn,
+        UnlessMoreToRead,
         WithBatch,
     }
 
     // Outside the gate: a wake-up is a system call, and closing the link logs.
-    private void OnLeft(Doorbell doorbell)
+    private void WakePeerOrClose(Doorbell doorbell)
     {
         if (doorbell != Doorbell.None)
         {

@@ -9,7 +9,7 @@ internal enum StartResult
     Started,
 
     /// <summary>The call was abandoned before it was sent.</summary>
-    GivenUp,
+    Abandoned,
 
     /// <summary>The peer's limit of concurrent calls is reached.</summary>
     TooManyCalls,
