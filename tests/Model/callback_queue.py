@@ -1,5 +1,6 @@
-"""Explicit-state model of the callbacks of a blocked thread: ConnectionCall.TryRunHere and LeaveCallbacks,
-AutoResetLatch.Wake and BlockedThreadQueue in src/RpcOverShm, with ConnectionReader.Sleep and WaitForSignal.
+"""Explicit-state model of the callbacks of a blocked thread: ConnectionCall.TryRunOnBlockedThread and
+StopAcceptingCallbacks, AutoResetLatch.Wake and BlockedThreadQueue in src/RpcOverShm, with ConnectionReader.Sleep and
+WaitForSignal.
 
 Actors: T the thread that blocks for a call, which reads its end itself or is told; D and E threads that add a callback
 each; X the thread that ends the call. Each step is one access to shared state. The queue has a lock, which is a full

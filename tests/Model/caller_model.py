@@ -1,5 +1,5 @@
 """Callers in the model of reader_role.py, and how a thread that leaves finds a reader. Models ConnectionReader:
-its callers, and FindReader with its check on the watchdog's thread.
+its callers, and EnsureReader with its check on the watchdog's thread.
 
 The argument of a blocking caller's steps is (connection, its call, whether it is counted as blocked, the step to
 continue with). The thread may be one of the user, of the pool, or that of the loop in user code."""
@@ -158,7 +158,7 @@ class Callers:
     def b_end(self, who, arg, s):
         return None
 
-    # ---- FindReader: after a release of the role, and after the start of an awaited call
+    # ---- EnsureReader: after a release of the role, and after the start of an awaited call
     def l_find(self, who, arg, s):
         c, go = arg
         if s["blocked", c]:
@@ -179,7 +179,7 @@ class Callers:
             s["checks", c] += 1
         return go
 
-    def l_role(self, who, arg, s):                              # AskForLoop
+    def l_role(self, who, arg, s):                              # EnsureLoopReads
         return ("l_active", arg) if s["role", arg[0]] == FREE else arg[1]
 
     def l_active(self, who, arg, s):

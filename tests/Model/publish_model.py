@@ -1,5 +1,5 @@
 """Publishing in the model of reader_role.py: the gate, deferred publishes, frames that wait for space, and the peer.
-Models SendGate, FrameSender, FrameWriter.PublishIfMuch and ConnectionReader.PublishIfDueBefore.
+Models SendGate, FrameSender, FrameWriter.PublishIfLarge and ConnectionReader.FlushDeferredBefore.
 
 The peer reads the frames of this side in order. If the case has a sleepy peer, it sleeps when it has read all. A
 publish then has three steps: it stores the tail, it reads the peer's parked word, and after leaving the gate it wakes
@@ -149,7 +149,7 @@ class Publishing:
         s["waiting", arg[0]] = True
         return arg[1] if "no_request_for_space" in self.off else ("q_state", arg)
 
-    def v_waiting(self, who, arg, s):                           # SendWaiting, on the loop
+    def v_waiting(self, who, arg, s):                           # SendQueued, on the loop
         c, go = arg
         if not s["waiting", c]:
             return go

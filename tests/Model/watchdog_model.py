@@ -1,5 +1,5 @@
 """The watchdog in the model of reader_role.py, its clock, and the threads that go on with a loop. Models Watchdog,
-EventLoop.Threads, LoopThread, SpareThreads and ConnectionReader.CheckAsWatchdog.
+EventLoop.Threads, LoopThread, SpareThreads and ConnectionReader.OnWatchdogCheck.
 
 Without a clock the watchdog may take over from user code at any moment: more than the code does, in fewer states. With
 a clock two checks are needed, a period apart. All times are one period long: the time between two checks, and the most

@@ -12,16 +12,16 @@ namespace RpcOverShm.Buffers;
 internal sealed class BufferBudget(string option, long limitBytes, BufferBudget? whole = null)
 {
     /// <summary>
-    /// The queued answers that a connection may always have, whatever the other connections of the server keep.
+    /// The unsent frames that a connection may always have, whatever the other connections of the server keep.
     /// </summary>
-    public const long AnswerShareBytes = 1 << 20;
+    public const long UnsentShareBytes = 1 << 20;
 
     private readonly Gate _lock = new();
     private readonly HashSet<BufferBudget> _held = []; // parts that begin no calls because of this budget
     private volatile bool _hasHeld;
     private volatile bool _isOver; // the connection has closed
     private long _usedBytes;
-    private long _answerBytes; // of the used bytes, those of queued answers
+    private long _unsentBytes; // of the used bytes, those of unsent frames
 
     public string Option => option;
 
@@ -30,26 +30,26 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// <summary>The bytes that are counted.</summary>
     public long UsedBytes => Volatile.Read(ref _usedBytes);
 
-    /// <summary>The bytes of queued answers among them.</summary>
-    public long AnswerBytes => Volatile.Read(ref _answerBytes);
+    /// <summary>The bytes of unsent frames among them.</summary>
+    public long UnsentBytes => Volatile.Read(ref _unsentBytes);
 
     /// <summary>
-    /// Called after queued answers have gone and few enough are left for new calls to begin, here or, if the server's
-    /// budget was the reason, in all. Set before the first frame is queued. It runs under the gate of a sender, so it
-    /// must not wait, send or run user code.
+    /// Called after frames were sent or dropped, and few enough are unsent for new calls to begin, here or, if the
+    /// server's budget was the reason, in all. Set before the first frame is queued. It runs under the gate of a
+    /// sender, so it must not wait, send or run user code.
     /// </summary>
     public Action? OnResponsesDrained { get; set; }
 
     /// <summary>
-    /// Whether so many answers are queued that the connection must begin no more calls: half of its limit; or, while
-    /// the server keeps more than half of its own limit, <see cref="AnswerShareBytes"/>.
+    /// Whether so many frames are unsent that the connection must begin no more calls: half of its limit; or, while
+    /// the server keeps more than half of its own limit, <see cref="UnsentShareBytes"/>.
     /// </summary>
-    public bool IsFullOfAnswers
+    public bool IsSendQueueFull
     {
         get
         {
-            long bytes = Volatile.Read(ref _answerBytes);
-            return bytes > limitBytes / 2 || (bytes > AnswerShareBytes && whole is not null && whole.Holds(this));
+            long bytes = Volatile.Read(ref _unsentBytes);
+            return bytes > limitBytes / 2 || (bytes > UnsentShareBytes && whole is not null && whole.Holds(this));
         }
     }
 
@@ -86,19 +86,19 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// <summary>Stops counting bytes.</summary>
     public void Give(long bytes) => Count(-bytes);
 
-    /// <summary>Counts a queued answer, beyond the limit if need be: its method has run already.</summary>
-    public void TakeAnswer(long bytes)
+    /// <summary>Counts an unsent frame, beyond the limit if need be: the code that made it has run already.</summary>
+    public void TakeUnsent(long bytes)
     {
         Count(bytes);
-        Interlocked.Add(ref _answerBytes, bytes);
+        Interlocked.Add(ref _unsentBytes, bytes);
     }
 
-    /// <summary>Stops counting a queued answer.</summary>
-    public void GiveAnswer(long bytes)
+    /// <summary>Stops counting an unsent frame.</summary>
+    public void GiveUnsent(long bytes)
     {
         Count(-bytes);
-        Interlocked.Add(ref _answerBytes, -bytes);
-        if (!IsFullOfAnswers)
+        Interlocked.Add(ref _unsentBytes, -bytes);
+        if (!IsSendQueueFull)
         {
             OnResponsesDrained?.Invoke();
         }

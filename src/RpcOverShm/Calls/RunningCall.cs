@@ -47,11 +47,11 @@ internal sealed class RunningCall
     public bool IsLent => _isLent;
 
     /// <summary>The name of the call; null if it has ended.</summary>
-    public ParentCall? Reference
+    public ParentCall? AsParent
     {
         get
         {
-            if (_reference is null && _call?.Reference is { } made)
+            if (_reference is null && _call?.AsParent is { } made)
             {
                 Interlocked.CompareExchange(ref _reference, made, null);
             }
@@ -84,7 +84,7 @@ internal sealed class RunningCall
     /// <summary>Lets servers of this process find the call by its name.</summary>
     public void Publish()
     {
-        if (_isPublished || Reference is not { } reference)
+        if (_isPublished || AsParent is not { } reference)
         {
             return;
         }

@@ -66,7 +66,7 @@ internal sealed class CallCancellation(ClientCall call)
     }
 
     /// <summary>Starts the time of a blocking call, whose thread is about to run user code.</summary>
-    public void WatchDeadline()
+    public void StartDeadlineTimer()
     {
         if (_deadline is null && Remaining is { } remaining)
         {

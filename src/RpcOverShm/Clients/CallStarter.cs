@@ -47,7 +47,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         StartResult outcome = StartOn(connection, call, target, request, isDeferred);
         return outcome switch
         {
-            StartResult.Started => connection.AsResult,
+            StartResult.Started => connection.AsTask,
             StartResult.Closed => StartLaterAsync(
                 GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
 
@@ -65,7 +65,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     {
         if (begunOn is not null)
         {
-            begunOn.FinishCall(call, request);
+            begunOn.RunStartedCall(call, request);
             return;
         }
 
@@ -220,7 +220,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         if (!call.TryAttach(connection)
             || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
         {
-            return StartResult.GivenUp;
+            return StartResult.Abandoned;
         }
 
         bool isWhole = request is not null && head.Length + request.Length <= connection.Sender.InlineBytes;
@@ -258,7 +258,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             connection.Sender.SendRequest(call, request);
         }
 
-        if (outcome == StartResult.Started && call.IsAllSent)
+        if (outcome == StartResult.Started && call.IsRequestComplete)
         {
             call.EndAsSent();
         }

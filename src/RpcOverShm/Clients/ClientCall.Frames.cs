@@ -68,7 +68,7 @@ internal abstract partial class ClientCall
         }
     }
 
-    public override void OnHeadNotKept(BufferBudget full)
+    public override void OnHeadOverBudget(BufferBudget full)
     {
         LimitEvents.Reached(
             Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its response was dropped.");

@@ -39,7 +39,7 @@ internal abstract partial class ClientCall
         }
     }
 
-    public override void OnSentLater()
+    public override void OnOneWaySent()
     {
         SettleIfSent(); // A deadline, token or Dispose that comes now is too late.
         if (Waiter is { } waiter)
@@ -59,7 +59,7 @@ internal abstract partial class ClientCall
     /// </summary>
     protected void SettleIfSent()
     {
-        if (IsOneWay && IsAllSent && !IsFinished)
+        if (IsOneWay && IsRequestComplete && !IsFinished)
         {
             SetHeaders(Metadata.Empty);
             TrySetOutcome(CallOutcome.Success);

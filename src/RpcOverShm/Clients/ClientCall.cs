@@ -287,7 +287,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     public override void GrantCredit(uint bytes) => _connection!.Sender.SendCredit(this, bytes);
 
-    public override void WatchDeadline() => _cancellation?.WatchDeadline();
+    public override void StartDeadlineTimer() => _cancellation?.StartDeadlineTimer();
 
     /// <summary>Returns the exception of this end, under the channel's settings.</summary>
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
@@ -332,8 +332,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected void Release(bool isCancel)
     {
         ReleaseCancellation();
-        PartialHead?.Drop(); // The server may never send the rest.
-        if (isCancel || !IsAllSent)
+        PartialHead?.Discard(); // The server may never send the rest.
+        if (isCancel || !IsRequestComplete)
         {
             Connection?.Sender.Abandon(this, isCancel);
         }
@@ -359,7 +359,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         {
             SetDone();
             waiter.Signal();
-            Connection?.WakeReaders();
+            Connection?.WakeSleepingReaders();
         }
     }
 

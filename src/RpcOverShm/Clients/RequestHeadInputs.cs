@@ -87,7 +87,7 @@ internal readonly record struct RequestHeadInputs(
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
         RunningCall? parent = call.Parent ??= RunningCall.Current;
-        if (parent?.Reference is not { } reference)
+        if (parent?.AsParent is not { } reference)
         {
             return null;
         }

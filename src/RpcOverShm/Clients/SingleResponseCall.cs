@@ -107,7 +107,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         TResponse result = _result!;
-        if (IsPlain && IsAllSent && !IsCalledBack && _inbound is null)
+        if (IsPlain && IsRequestComplete && !HasCallback && _inbound is null)
         {
             Reset();
             _result = null;

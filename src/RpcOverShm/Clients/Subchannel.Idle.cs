@@ -30,7 +30,7 @@ internal sealed partial class Subchannel
         Connection leaving;
         using (_gate.Enter())
         {
-            bool isQuiet = _state == ConnectivityState.Ready && _current?.IsQuietSinceLastCheck() == true;
+            bool isQuiet = _state == ConnectivityState.Ready && _current?.CheckQuiet() == true;
             _quietLooks = isQuiet ? _quietLooks + 1 : 0;
             if (_quietLooks < IdleTimer.QuietChecks)
             {

@@ -141,7 +141,7 @@ internal sealed partial class Subchannel(
     private Connection? OfRunningCallback()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
-        if (RunningCall.Current?.Reference is not { Call.IsFromAcceptor: true } reference)
+        if (RunningCall.Current?.AsParent is not { Call.IsFromAcceptor: true } reference)
         {
             return null;
         }

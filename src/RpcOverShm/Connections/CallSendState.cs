@@ -7,22 +7,27 @@ namespace RpcOverShm.Connections;
 internal struct CallSendState
 {
     private OutboundFrame? _last; // the last queued frame; its Next is the first
-    private SendFlags _flags;     // one byte keeps each call small
+    private long _windowOrCost;   // the credit, or the cost of a one-way call: one field keeps each call small
+    private SendFlags _flags;     // one byte for the same reason
 
     /// <summary>The next frame to send, or null if none is queued.</summary>
     public readonly OutboundFrame? First => _last?.Next;
 
     /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
-    public long Window { get; set; }
+    public long Window
+    {
+        readonly get => _windowOrCost;
+        set => _windowOrCost = value;
+    }
 
     /// <summary>
-    /// The cost of a one-way call in the window of such calls; see <see cref="OneWayCalls"/>. It takes the place of the
-    /// credit, which such a call does not need: its request is free, and its answer has no message.
+    /// The cost of a one-way call in the window of one-way calls; see <see cref="OneWayCalls"/>. A one-way call uses no
+    /// credit, because its single request is free and its response has no message.
     /// </summary>
     public long OneWayCost
     {
-        readonly get => Window;
-        set => Window = value;
+        readonly get => _windowOrCost;
+        set => _windowOrCost = value;
     }
 
     /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
@@ -49,7 +54,7 @@ internal struct CallSendState
     public OutboundFrame Dequeue()
     {
         OutboundFrame frame = First!;
-        Debug.Assert(frame is not null, "Only a queued frame is taken.");
+        Debug.Assert(frame is not null, "The queue is not empty.");
         if (frame == _last)
         {
             _last = null;
@@ -64,9 +69,9 @@ internal struct CallSendState
     }
 
     /// <summary>Drops the queued messages and sends no new ones. Other queued frames stay.</summary>
-    public void CutShort()
+    public void StopMessages()
     {
-        Set(SendFlags.CutShort);
+        Set(SendFlags.MessagesStopped);
         var others = default(CallSendState);
         while (HasQueued)
         {
@@ -96,29 +101,31 @@ internal enum SendFlags : byte
     /// <summary>A cancel frame must still be sent to the peer.</summary>
     CancelPending = 1,
 
-    /// <summary>A half-close, which the user takes for sent, must go before the pending cancel.</summary>
+    /// <summary>A half-close that was reported to the user as sent must be written before the pending cancel.</summary>
     HalfClosePending = 2,
 
     /// <summary>The call is in the sender's queue of calls with a frame to send.</summary>
     Ready = 4,
 
     /// <summary>The call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
-    InControl = 8,
+    ControlQueued = 8,
 
-    /// <summary>The call sends no more messages, only its end: credit for a message may never come.</summary>
-    CutShort = 16,
+    /// <summary>
+    /// No more messages of the call are sent, only its End frame: credit for a message may never arrive.
+    /// </summary>
+    MessagesStopped = 16,
 
     /// <summary>A message is partly in the ring.</summary>
     MessageBegun = 32,
 
     /// <summary>
-    /// The holder of the reader role is sending frames that new credit from the peer allows. Waking a writer that waits
-    /// for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
+    /// The holder of the reader role is sending frames that new credit allows. If such a frame completes a write, the
+    /// write's continuation becomes pending user code of the call. The holder runs or queues that code afterwards.
     /// </summary>
-    WithReader = 64,
+    ReaderSends = 64,
 
     /// <summary>Unfinished messages may send no more parts, because the call is about to end.</summary>
-    WithoutParts = 128,
+    PartsStopped = 128,
 }
 
 /// <summary>The progress of sending a call.</summary>

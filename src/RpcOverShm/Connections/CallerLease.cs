@@ -14,29 +14,35 @@ internal struct CallerLease
 
     public bool HasRole;
 
-    /// <summary>Whether nobody had read for a while when this caller came.</summary>
+    /// <summary>
+    /// Whether callers are rare: this caller found the ring armed, 2 ms or more after a caller last found it so. The
+    /// caller that leaves then arms the ring at once.
+    /// </summary>
     public bool WasIdle;
 
     public bool IsCounted;
 
-    /// <summary>Whether the caller has waited for so long that it leaves the reading to the event loop.</summary>
-    public bool IsPatienceOver { get; private set; }
+    /// <summary>
+    /// Whether the caller has waited for <see cref="WaitBounds.MaxFastWait"/>, so that the event loop must read instead
+    /// of it.
+    /// </summary>
+    public bool IsReadingTimeOver { get; private set; }
 
-    /// <summary>Returns how much longer the caller may wait as a reader; zero if it may not.</summary>
-    public TimeSpan PatienceLeft()
+    /// <summary>Returns how much longer the caller may read or spin. The first call starts the time.</summary>
+    public TimeSpan GetReadingTimeLeft()
     {
         if (_waitsSince == 0)
         {
             _waitsSince = Stopwatch.GetTimestamp();
         }
 
-        TimeSpan left = WaitBounds.Patience - Stopwatch.GetElapsedTime(_waitsSince);
-        IsPatienceOver = left <= TimeSpan.Zero;
-        return IsPatienceOver ? TimeSpan.Zero : left;
+        TimeSpan left = WaitBounds.MaxFastWait - Stopwatch.GetElapsedTime(_waitsSince);
+        IsReadingTimeOver = left <= TimeSpan.Zero;
+        return IsReadingTimeOver ? TimeSpan.Zero : left;
     }
 
-    /// <summary>Notes that the caller has left the connection to others, and waits on.</summary>
-    public void HasLeft()
+    /// <summary>Clears the lease of a caller that has left the connection and still waits for its call.</summary>
+    public void Clear()
     {
         HasRole = false;
         IsCounted = false;

@@ -7,8 +7,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A link with many calls. It begins open, after a finished handshake, and lives until either side closes the link.
-/// Then every live call fails, the memory is freed, and <see cref="Closed"/> completes. Thread-safe.
+/// A link that multiplexes calls. It is open after the handshake and until either side closes the link. Then every
+/// active call fails, the memory is unmapped, and <see cref="Closed"/> completes. Thread-safe.
 /// </summary>
 internal sealed class Connection : ICountedConnection
 {
@@ -17,12 +17,12 @@ internal sealed class Connection : ICountedConnection
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
-    private long _changesAtLastLook = -1;
+    private long _changesAtLastCheck = -1;
 
     /// <summary>
-    /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any; it is
-    /// told whether a call is one-way. The holder of the reader role runs <paramref name="onGoAway"/>, so it must not
-    /// block. Without <paramref name="accept"/>, <paramref name="bounds"/> is null.
+    /// Takes over the link. <paramref name="accept"/> creates an incoming call; its argument is whether the call is
+    /// one-way. It is null if the peer may not start calls, and so is <paramref name="bounds"/>. The holder of the
+    /// reader role runs <paramref name="onGoAway"/>, so that must not block.
     /// </summary>
     public Connection(
         PeerLink link,
@@ -38,12 +38,12 @@ internal sealed class Connection : ICountedConnection
         Sender = new FrameSender(link, role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
         _receiver = new FrameReceiver(link, Sender, accept, OnGoAway, bounds);
         _reader = new ConnectionReader(link, role, _receiver, Sender, mode, OnClosed);
-        Sender.OnSpaceWanted = _reader.Request;
-        AsResult = Task.FromResult<Connection?>(this);
+        Sender.RequestLoop = _reader.Request;
+        AsTask = Task.FromResult<Connection?>(this);
     }
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
-    public Task<Connection?> AsResult { get; }
+    public Task<Connection?> AsTask { get; }
 
     /// <summary>Sends the frames of the connection and of its calls.</summary>
     public FrameSender Sender { get; }
@@ -61,16 +61,16 @@ internal sealed class Connection : ICountedConnection
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
-    public int OutgoingCount => Sender.Outgoing.Living.Count;
+    public int OutgoingCount => Sender.Outgoing.TwoWay.Count;
 
-    /// <summary>The number of outgoing one-way calls whose end was not read.</summary>
+    /// <summary>The number of outgoing one-way calls whose End frame was not received yet.</summary>
     public int OneWayCount => Sender.Outgoing.OneWay.Count;
 
-    /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
+    /// <summary>Whether the peer accepts calls. A server always does; a client does if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
-    public int IncomingCount => Sender.Incoming.Living.Count;
+    public int IncomingCount => Sender.Incoming.Active.Count;
 
     public bool IsAccepted => _link.IsAcceptor;
 
@@ -93,7 +93,7 @@ internal sealed class Connection : ICountedConnection
     /// <summary>The number of lost wake-ups: sleeps that timed out although there was data. Must be 0.</summary>
     public long LostWakeups => _link.LostWakeups;
 
-    /// <summary>Begins to read, on an event loop, and to watch the peer.</summary>
+    /// <summary>Adds the connection to an event loop and starts to monitor the peer.</summary>
     public void Start()
     {
         ProcessCounts.Add(this);
@@ -104,13 +104,14 @@ internal sealed class Connection : ICountedConnection
             return;
         }
 
+        // StoreLoad: the source is added before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _reader.FindReader();
+        _reader.EnsureReader();
     }
 
     /// <summary>
-    /// Starts a call whose caller does not block, or only later, in <see cref="FinishCall"/>. If
-    /// <paramref name="isDeferred"/> is true, its frame may stay unpublished until <see cref="FlushDeferred"/>.
+    /// Starts a call without blocking. A blocking caller then calls <see cref="RunStartedCall"/>. If
+    /// <paramref name="isDeferred"/> is true, the first frame may stay unpublished until <see cref="FlushDeferred"/>.
     /// </summary>
     public StartResult StartCall(
         ConnectionCall call,
@@ -119,11 +120,11 @@ internal sealed class Connection : ICountedConnection
         ReadOnlySpan<byte> message,
         bool isDeferred = false)
     {
-        // StoreLoad: the call is counted before the reader role is checked. Starting it was a full fence in between.
+        // StoreLoad: Sender.Start counts the call and executes a full fence; EnsureReader then checks the reader role.
         StartResult result = Sender.Start(call, flags, head, message, isDeferred);
         if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            _reader.FindReader();
+            _reader.EnsureReader();
         }
 
         return result;
@@ -136,13 +137,13 @@ internal sealed class Connection : ICountedConnection
 
         // StoreLoad: the calls are counted before the reader role is checked.
         Interlocked.MemoryBarrier();
-        _reader.FindReader();
+        _reader.EnsureReader();
     }
 
     /// <summary>
-    /// Starts a blocking call and returns when it is done, or at once if it did not start. The call's waiter must be
-    /// the latch of this thread. A message that is too large for the first frame comes as
-    /// <paramref name="largeMessage"/>, otherwise null.
+    /// Runs a blocking call: starts it and returns when it is done. Returns at once if it was not started. The waiter
+    /// of the call must be the latch of this thread. <paramref name="largeMessage"/> is the message if it is too large
+    /// for the first frame, otherwise null.
     /// </summary>
     public StartResult RunCall(
         ConnectionCall call,
@@ -156,14 +157,14 @@ internal sealed class Connection : ICountedConnection
             StartResult started = Sender.Start(call, flags, head, message);
             if (started == StartResult.Started)
             {
-                FinishCall(call, largeMessage);
+                RunStartedCall(call, largeMessage);
             }
 
             return started;
         }
 
         CallerLease lease = default;
-        call.EnterCallbacks();
+        call.AcceptCallbacks();
         try
         {
             _reader.EnterCaller(ref lease);
@@ -178,7 +179,7 @@ internal sealed class Connection : ICountedConnection
         finally
         {
             _reader.LeaveCaller(ref lease);
-            call.LeaveCallbacks();
+            call.StopAcceptingCallbacks();
         }
     }
 
@@ -186,13 +187,14 @@ internal sealed class Connection : ICountedConnection
     /// Sends the rest of the message of a call from <see cref="StartCall"/>, and returns when the call is done. The
     /// call's waiter must be the latch of this thread.
     /// </summary>
-    public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
+    public void RunStartedCall(ConnectionCall call, PooledBufferWriter rest)
     {
         CallerLease lease = default;
-        call.EnterCallbacks();
+        call.AcceptCallbacks();
         try
         {
-            // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
+            // The request is sent before the caller may take the reader role: a caller that copies a large message
+            // would not read.
             Sender.SendRequest(call, rest);
             _reader.EnterCaller(ref lease);
             _reader.WaitUntilDone(call, ref lease);
@@ -200,49 +202,53 @@ internal sealed class Connection : ICountedConnection
         finally
         {
             _reader.LeaveCaller(ref lease);
-            call.LeaveCallbacks();
+            call.StopAcceptingCallbacks();
         }
     }
 
     /// <summary>
-    /// Starts a one-way call, as far as its first frame. On <see cref="StartResult.NoRoom"/> it waits for room, in the
-    /// order of such calls: the caller tries again when <see cref="FrameSender.WhenRoomAsync"/> completes.
+    /// Sends the first frame of a one-way call. On <see cref="StartResult.NoRoom"/> the call is queued behind the
+    /// one-way calls that already wait; the caller tries again when <see cref="FrameSender.WhenRoomAsync"/> completes.
     /// </summary>
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
-        _reader.LetEndsLie();
+        _reader.DisarmForOneWayEnds();
         StartResult result = Sender.Start(call, flags, head, message);
         if (result == StartResult.NoRoom)
         {
-            // Ends for which nobody was woken may lie in the ring.
-            _reader.ReadEnds();
+            // The ring may contain End frames for which no thread was woken. They free room.
+            _reader.ReadAvailable();
             result = Sender.Start(call, flags, head, message);
         }
 
-        // StoreLoad: the call is counted, or waits, before the reader role is checked. Both were a full fence.
-        _reader.FindReader();
+        // StoreLoad: Sender.Start counts the call or queues it, and executes a full fence; EnsureReader then checks the
+        // role.
+        _reader.EnsureReader();
         return result;
     }
 
-    /// <summary>Gives the room of a one-way call back, whose end was handled. Any thread may call this.</summary>
+    /// <summary>Returns the room of a one-way call whose End was handled. Any thread may call this.</summary>
     /// <param name="call">The call.</param>
-    /// <param name="isReader">Whether this thread holds the reader role: more ends may follow at once.</param>
+    /// <param name="isReader">
+    /// Whether this thread holds the reader role. More End frames may then follow at once, so a waiting call is woken
+    /// only when half of the window is free.
+    /// </param>
     public void ReturnRoom(ConnectionCall call, bool isReader)
     {
-        // StoreLoad: the room is free before this thread looks for a call that waits. The return is a full fence.
+        // StoreLoad: OneWay.Return frees the room and is a full fence; then this thread checks for a waiting call.
         Sender.OneWay.Return(call);
-        if (Sender.OneWay.HasTurns)
+        if (Sender.OneWay.HasWaiters)
         {
-            Sender.WakeOneWay(isHalfFree: isReader);
+            Sender.WakeOneWay(onlyIfHalfFree: isReader);
         }
     }
 
     /// <summary>
-    /// Returns the open outgoing call for which the peer makes an incoming one; null if the name is that of no such
-    /// call. Only the holder of the reader role calls this.
+    /// Returns the open outgoing call that an incoming call names as its parent, so that the incoming call is a
+    /// callback. Returns null if there is none. Only the holder of the reader role calls this.
     /// </summary>
-    public ConnectionCall? FindCaller(ParentCall parent) =>
+    public ConnectionCall? FindCallbackOrigin(ParentCall parent) =>
         parent.ConnectionId == Id
         && parent.Call.IsFromAcceptor == _link.IsAcceptor
         && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
@@ -250,22 +256,22 @@ internal sealed class Connection : ICountedConnection
             : null;
 
     /// <summary>
-    /// Whether no call of either side lives, and none has begun or ended since the last look; false at the first look.
-    /// One thread at a time looks.
+    /// Returns whether no call of either side is active and none has started or ended since the last call of this
+    /// method; false on the first. One thread at a time calls it.
     /// </summary>
-    public bool IsQuietSinceLastCheck()
+    public bool CheckQuiet()
     {
-        // Counted first: a call that begins and ends after this is found by the next look.
+        // The changes are read before the counts: a call that starts and ends in between is found by the next check.
         OutgoingCalls outgoing = Sender.Outgoing;
-        long changes = outgoing.Living.Changes + outgoing.OneWay.Changes + Sender.Incoming.Living.Changes;
-        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && OneWayCount == 0
-            && IncomingCount == 0 && !Sender.OneWay.HasTurns;
-        _changesAtLastLook = changes;
+        long changes = outgoing.TwoWay.Changes + outgoing.OneWay.Changes + Sender.Incoming.Active.Changes;
+        bool isQuiet = changes == _changesAtLastCheck && OutgoingCount == 0 && OneWayCount == 0
+            && IncomingCount == 0 && !Sender.OneWay.HasWaiters;
+        _changesAtLastCheck = changes;
         return isQuiet;
     }
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
-    public void WakeReaders() => _link.RaiseLocalEvent();
+    public void WakeSleepingReaders() => _link.RaiseLocalEvent();
 
     private void OnGoAway()
     {
@@ -281,10 +287,10 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
     public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
-        Task.WhenAll(Sender.Outgoing.Living.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
+        Task.WhenAll(Sender.Outgoing.TwoWay.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
 
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
-    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Living.WhenEmptyAsync(), Closed);
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Active.WhenEmptyAsync(), Closed);
 
     /// <summary>Closes the connection. Live calls end with the reason.</summary>
     public void Close(CloseReason reason) => _link.Close(reason);
@@ -302,9 +308,9 @@ internal sealed class Connection : ICountedConnection
         Sender.Close();
         CloseReason reason = _link.CloseReason!;
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
-        foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
+        foreach (ConnectionCall call in _receiver.EndingCall is { } ending ? calls.Append(ending) : calls)
         {
-            call.PartialHead?.Drop(); // The peer never sends the rest.
+            call.PartialHead?.Discard(); // The peer never sends the rest.
             call.OnConnectionClosed(reason);
             if (call.HasUserCode)
             {

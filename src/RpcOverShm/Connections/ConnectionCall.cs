@@ -9,9 +9,9 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; derived classes handle the contents of its frames. The holder of the reader role
-/// calls the On... members, one at a time and in frame order. They copy the bytes they need, never wait, run no user
-/// code, and throw only to end the connection. They mark pending user code on the call; the reading thread runs it
-/// inline or queues it after the record was released.
+/// calls the On... members, one at a time and in frame order. These members copy the bytes that they need. They never
+/// wait and run no user code. An exception from them closes the connection. They mark pending user code on the call;
+/// the reading thread runs it inline or queues it after the record was released.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
@@ -21,7 +21,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
     private volatile bool _isAwaited; // a thread blocks for the call and runs its callbacks
-    private int _work;
+    private int _pendingUserCode;
     private uint _id;           // a call is small: simple fields share their 8 bytes
     private ushort _messagesDue;
     private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
@@ -46,22 +46,25 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public AutoResetLatch? Waiter { get; protected set; }
 
     /// <summary>
-    /// Whether the first frame carried all that this side sends, or the last frame of a one-way call is written, so
-    /// nothing is queued or will be. Written under the sender's gate, before the frame is visible. For an incoming
-    /// one-way call: whether its last frame has come, known to the holder of the reader role.
+    /// Whether the last frame of the request has passed the ring, so that nothing of it is queued or will be. Set for
+    /// an outgoing call whose first frame carried the whole request, and for a one-way call after its last frame. An
+    /// outgoing call sets it under the gate, before the frame is visible; the holder of the reader role sets it for an
+    /// incoming one.
     /// </summary>
-    public bool IsAllSent { get; set; }
+    public bool IsRequestComplete { get; set; }
 
     /// <summary>
-    /// Whether the starter waits for nothing but that the request is sent. The call is answered by an End alone.
+    /// Whether the call is one-way: it completes for its user when the request is sent. The response is an End frame
+    /// without a message.
     /// </summary>
     public bool IsOneWay { get; init; }
 
     /// <summary>
-    /// Handles that an outgoing one-way call, which had to wait for space, is in the ring. Runs under the sender's
-    /// gate, so it neither waits nor runs user code.
+    /// Completes an outgoing one-way call whose last frame had to wait for space and is now in the ring. Runs under the
+    /// gate of the sender, so it neither waits nor runs user code.
     /// </summary>
-    public virtual void OnSentLater() => throw new UnreachableException();
+    public virtual void OnOneWaySent() =>
+        throw new UnreachableException("Only an outgoing one-way call is sent later.");
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public virtual TimeSpan? Remaining => null;
@@ -80,19 +83,21 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>
     /// Whether the thread that blocks for the call has something to do: the call is done, or a callback is due.
     /// </summary>
-    public bool IsDue => _isDone || Waiter!.HasWork;
+    public bool HasWorkForThread => _isDone || Waiter!.HasWork;
 
     /// <summary>
-    /// Whether the peer has made a callback for this outgoing call. Such a call is not reused: the callback keeps it.
-    /// Written by the holder of the reader role, before the call is done.
+    /// Whether the peer has made a callback for this outgoing call. The call object is then not reused, because the
+    /// callback refers to it. Written by the holder of the reader role, before the call is done.
     /// </summary>
-    public bool IsCalledBack { get; set; }
+    public bool HasCallback { get; set; }
 
     /// <summary>The number of calls in front of this one in its chain of calls and callbacks.</summary>
     public virtual int Depth => 0;
 
-    /// <summary>The name under which the calls of its method know an incoming call; null for an outgoing one.</summary>
-    public virtual ParentCall? Reference => null;
+    /// <summary>
+    /// The id under which calls of this call's method name it as their parent; null for an outgoing call.
+    /// </summary>
+    public virtual ParentCall? AsParent => null;
 
     /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
     public virtual bool RunsOnBlockedThread => false;
@@ -116,16 +121,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Counts a received message for the next inline run. If user code is queued to the thread pool, the message goes
-    /// with it and the count is reset.
+    /// Counts a received message for the next inline run. Resets the count if user code is queued to the thread pool:
+    /// that code then handles the message.
     /// </summary>
-    public void CountMessage() => MessagesDue = Volatile.Read(ref _work) < Queued ? MessagesDue + 1 : 0;
+    public void CountMessage() => MessagesDue = Volatile.Read(ref _pendingUserCode) < Queued ? MessagesDue + 1 : 0;
 
-    /// <summary>Whether user code is pending without a queued pool item, which would run it too.</summary>
-    public bool HasUserCode => Volatile.Read(ref _work) is not 0 and < Queued;
+    /// <summary>Whether user code is pending and no pool item is queued that will run it.</summary>
+    public bool HasUserCode => Volatile.Read(ref _pendingUserCode) is not 0 and < Queued;
 
     /// <summary>Whether waking a user's stream reader is the only pending user code.</summary>
-    public bool HasOnlyReaderToWake => Volatile.Read(ref _work) == (int)PendingUserCode.WakeReader;
+    public bool HasOnlyReaderToWake => Volatile.Read(ref _pendingUserCode) == (int)PendingUserCode.WakeReader;
 
     /// <summary>The budget that decides whether the call's user code runs inline.</summary>
     public abstract InlineBudget Budget { get; }
@@ -133,7 +138,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Runs the pending user code, unless another thread has taken it. The caller holds no lock.</summary>
     public void RunUserCode()
     {
-        var work = (PendingUserCode)(Interlocked.Exchange(ref _work, 0) & ~Queued);
+        var work = (PendingUserCode)(Interlocked.Exchange(ref _pendingUserCode, 0) & ~Queued);
         if ((work & PendingUserCode.WakeWriter) != 0)
         {
             // The writer's continuation may wait for the other user code, so that code goes to the thread pool.
@@ -153,7 +158,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>
     /// Marks the waiter of a finished frame as pending user code. The holder of the reader role runs it afterwards if
-    /// <see cref="SendFlags.WithReader"/> is set; else the thread that wrote queues it, once it has left the gate.
+    /// <see cref="SendFlags.ReaderSends"/> is set; else the thread that wrote queues it, once it has left the gate.
     /// </summary>
     public void OnWritten(OutboundFrame frame)
     {
@@ -173,19 +178,19 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public void QueueUserCode()
     {
-        if (Interlocked.Or(ref _work, Queued) < Queued && !TryHandOver())
+        if (Interlocked.Or(ref _pendingUserCode, Queued) < Queued && !TryRunOnCallerThread())
         {
             PoolWork.Queue(this);
         }
     }
 
     /// <summary>
-    /// Has the thread that blocks for this call run the user code of a callback. Returns false if it does not wait, or
-    /// runs too many callbacks inside of each other.
+    /// Makes the thread that blocks for this call run the user code of a callback. Returns false if no thread blocks
+    /// for the call, or if that thread runs too many nested callbacks.
     /// </summary>
-    public bool TryRunHere(ConnectionCall callback)
+    public bool TryRunOnBlockedThread(ConnectionCall callback)
     {
-        if (HasNoThread || !Waiter!.Queue.TryAdd(this, callback))
+        if (HasNoWaitingThread || !Waiter!.Queue.TryAdd(this, callback))
         {
             return false;
         }
@@ -193,7 +198,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         // StoreLoad: the callback is in the queue before this thread checks the end of the call. The blocked thread
         // sees the end and then empties the queue.
         Interlocked.MemoryBarrier();
-        if (HasNoThread && Waiter.Queue.TryTakeBack(this, callback))
+        if (HasNoWaitingThread && Waiter.Queue.TryTakeBack(this, callback))
         {
             return false;
         }
@@ -203,13 +208,15 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Has the thread that blocks for this call run callbacks. That thread calls it before the request is sent: the
-    /// first callback may come before the thread waits.
+    /// Lets callbacks run on the thread that blocks for this call. That thread calls this method before it sends the
+    /// request: the first callback may arrive before the thread waits.
     /// </summary>
-    public void EnterCallbacks() => _isAwaited = true;
+    public void AcceptCallbacks() => _isAwaited = true;
 
-    /// <summary>Moves the callbacks of this call to the thread pool: its thread waits for it no longer.</summary>
-    public void LeaveCallbacks()
+    /// <summary>
+    /// Moves the callbacks of this call to the thread pool, because no thread blocks for the call any longer.
+    /// </summary>
+    public void StopAcceptingCallbacks()
     {
         if (!IsDone)
         {
@@ -217,8 +224,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
             _isAwaited = false;
         }
 
-        // The peer makes no callback after its End, so a call without one before pays no fence.
-        if (IsCalledBack || !IsEndedByPeer)
+        // The peer makes no callback after its End frame, so a call that had no callback needs no fence.
+        if (HasCallback || !IsEndedByPeer)
         {
             Interlocked.MemoryBarrier(); // StoreLoad: the end of the wait is stored before the queue is read.
             Waiter!.LeaveWork(this);
@@ -226,14 +233,15 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Ends the call at its deadline although its thread runs callbacks, which may take longer. Called by that thread.
+    /// Starts a timer for the deadline: the blocked thread is about to run a callback and may be late. Called by that
+    /// thread.
     /// </summary>
-    public virtual void WatchDeadline()
+    public virtual void StartDeadlineTimer()
     {
     }
 
     /// <summary>Marks user code as pending. The holder of the reader role checks for it afterwards.</summary>
-    public void AddUserCode(PendingUserCode work) => Interlocked.Or(ref _work, (int)work);
+    public void AddUserCode(PendingUserCode work) => Interlocked.Or(ref _pendingUserCode, (int)work);
 
     /// <summary>Marks user code as pending and queues it: no reading thread checks for it afterwards.</summary>
     public void QueueUserCode(PendingUserCode work)
@@ -253,12 +261,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnHeadTooLarge(FrameKind kind);
 
     /// <summary>
-    /// Ends an incoming call whose head did not come whole in time. The only On... member that the watchdog calls.
+    /// Ends an incoming call whose head did not arrive completely within the limit. The only On... member that the
+    /// watchdog calls.
     /// </summary>
-    public virtual void OnHeadLate(TimeSpan limit) => throw new UnreachableException();
+    public virtual void OnHeadTimedOut(TimeSpan limit) =>
+        throw new UnreachableException("Only the head of a request has a time limit.");
 
-    /// <summary>Ends a call for whose head there is no more memory. The head was dropped.</summary>
-    public abstract void OnHeadNotKept(BufferBudget full);
+    /// <summary>Handles a head that would exceed the budget. The receiver has dropped it.</summary>
+    public abstract void OnHeadOverBudget(BufferBudget full);
 
     /// <summary>
     /// Handles the end of an outgoing call whose head was dropped: <paramref name="full"/> had no room, or it is null,
@@ -292,14 +302,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     protected abstract void Execute(PendingUserCode work);
 
     /// <summary>Hands the pending user code to a blocked thread. Returns false if it goes to the thread pool.</summary>
-    protected virtual bool TryHandOver() => false;
+    protected virtual bool TryRunOnCallerThread() => false;
 
     protected void SetDone() => _isDone = true;
 
     /// <summary>Resets a call that has ended on both sides, with no frames or user code pending.</summary>
     protected void ResetForReuse()
     {
-        _work = 0;
+        _pendingUserCode = 0;
         _written = null;
         ResetForRetry();
     }
@@ -313,14 +323,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         _isDone = false;
         _isEndedByPeer = false;
         _isAwaited = false;
-        IsAllSent = false;
+        IsRequestComplete = false;
         MessagesDue = 0;
         Id = CallId.None;
         PartialHead = null;
         Sending = default;
     }
 
-    private bool HasNoThread => IsDone || !_isAwaited;
+    private bool HasNoWaitingThread => IsDone || !_isAwaited;
 
     private ProtocolException NotExpected(string what) =>
         new($"A {what} for call {Id} from the side that may not send it.");

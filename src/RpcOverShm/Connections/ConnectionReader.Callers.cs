@@ -4,25 +4,25 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
-/// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
-/// own response. A caller that has waited for a while leaves the reading to the event loop, as an awaiting caller does,
-/// and waits as .NET's own blocking calls do: the thread pool learns that one of its threads blocks, and
-/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller.
+/// The blocking callers of a connection, after the Leader/Followers pattern: the caller that takes the reader role
+/// reads, and the others sleep. The reading caller queues the pending user code of other calls, because that code could
+/// delay its own response. A caller that has waited for 20 ms leaves the reading to the event loop. It then waits for a
+/// task: the thread pool learns that one of its threads is blocked, and <see cref="Thread.Interrupt"/> ends the wait.
+/// The state of a caller is in its <see cref="CallerLease"/>.
 /// </content>
 internal sealed partial class ConnectionReader
 {
     // Records of other calls after which the caller checks its own deadline and the link.
-    private const int MostRecordsPerCheck = 64;
+    private const int MaxRecordsPerCheck = 64;
 
-    // Of one-way calls, as many as have room by default.
-    private const int MostEndsAtOnce = 512;
+    // The records that a one-way call reads to find room: as many as the End frames of a full default window.
+    private const int MaxRecordsPerAvailableRead = 512;
 
-    // Looks at the ring after which a caller whose looks always find something asks the clock how long it has waited.
-    private const int LooksPerClock = 64;
+    // The number of polls after which a caller that always finds records reads the clock.
+    private const int PollsPerClockRead = 64;
 
-    // A connection whose callers come after pauses of this length is armed by each that leaves: the watchdog, which
-    // spares those that come one right after the other, would cost more.
+    // If callers are at least this far apart, each arms the ring when it leaves. For callers in quick succession the
+    // watchdog arms it later, once for all; for rare ones that would cost more.
     private const int IdleMilliseconds = 2;
 
     private static readonly int s_processors = Environment.ProcessorCount;
@@ -31,10 +31,10 @@ internal sealed partial class ConnectionReader
     private readonly SpinBudget _signalSpin = new();
     private readonly Action _alarm;
     private readonly Action<Exception> _onCallbackFailed;
-    private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
+    private long _lastFoundArmedAt; // when a caller last found the ring armed; only the holder of the role uses it
 
     /// <summary>Whether blocked callers could keep all processors busy, so that a wait begins with yields.</summary>
-    private bool IsCrowded => _blocked >= s_processors;
+    private bool IsOversubscribed => _blocked >= s_processors;
 
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
@@ -51,8 +51,8 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile runs the callbacks that the peer
-    /// makes for this call, and for calls in whose callbacks this one is made.
+    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile it runs the callbacks for this
+    /// call. If this call is itself made in a callback, it also runs those for the calls before it in the chain.
     /// </summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
@@ -63,7 +63,7 @@ internal sealed partial class ConnectionReader
             {
                 RunCallback(call, ref lease);
             }
-            else if (lease.IsPatienceOver)
+            else if (lease.IsReadingTimeOver)
             {
                 WaitWithoutReading(call, ref lease);
                 EndIfExpired(call, hasDeadline);
@@ -71,7 +71,7 @@ internal sealed partial class ConnectionReader
             else if (lease.HasRole)
             {
                 ReadUntilDue(call, ref lease, hasDeadline);
-                GiveUpRole(ref lease);
+                ReleaseRole(ref lease);
             }
             else if (!TryTakeRole(ref lease))
             {
@@ -81,15 +81,15 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    // Other threads read while this one runs user code, as if it had left.
+    // The caller leaves the connection while it runs user code, so that another thread can read.
     private void RunCallback(ConnectionCall call, ref CallerLease lease)
     {
-        call.WatchDeadline();
+        call.StartDeadlineTimer();
         LeaveCaller(ref lease);
-        lease.HasLeft();
+        lease.Clear();
         if (LoopThread.Current is { } loop)
         {
-            // The answer of a callback must not wait for the end of the code that is blocked.
+            // The response of a callback must be published before the blocked code returns.
             loop.MayDefer = false;
         }
 
@@ -98,10 +98,10 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Reads what lies in the ring, a bounded number of records, if nobody else does: the ends of one-way calls, for
-    /// which nobody was woken. The caller then checks for room, and ensures that there is a reader.
+    /// Reads the available records, up to 512, if the reader role is free. They may be End frames of one-way calls, for
+    /// which no thread is woken. The caller then checks for room and ensures that there is a reader.
     /// </summary>
-    public void ReadEnds()
+    public void ReadAvailable()
     {
         // The role first: only its holder may touch the ring, which a close unmaps once the role is retired.
         if (_link.IsClosed || !_role.TryTake())
@@ -112,7 +112,7 @@ internal sealed partial class ConnectionReader
         if (_ring.HasData)
         {
             _ring.Disarm();
-            for (int records = 0; records < MostEndsAtOnce && !_link.IsClosed; records++)
+            for (int records = 0; records < MaxRecordsPerAvailableRead && !_link.IsClosed; records++)
             {
                 if (!TryReceive(out ConnectionCall? call))
                 {
@@ -121,7 +121,7 @@ internal sealed partial class ConnectionReader
 
                 if (call is not null)
                 {
-                    Notify(call);
+                    QueueOrSignal(call);
                 }
             }
         }
@@ -141,7 +141,7 @@ internal sealed partial class ConnectionReader
         {
             if (lease.HasRole)
             {
-                GiveUpRole(ref lease);
+                ReleaseRole(ref lease);
             }
         }
         finally
@@ -152,7 +152,7 @@ internal sealed partial class ConnectionReader
             }
         }
 
-        FindReader(lease.WasIdle);
+        EnsureReader(lease.WasIdle);
     }
 
     private bool TryTakeRole(ref CallerLease lease)
@@ -166,8 +166,8 @@ internal sealed partial class ConnectionReader
         lease.HasRole = true;
         if (_ring.ArmedFor != Doorbell.None)
         {
-            lease.WasIdle = Environment.TickCount64 - _armedFrom >= IdleMilliseconds;
-            _armedFrom = Environment.TickCount64;
+            lease.WasIdle = Environment.TickCount64 - _lastFoundArmedAt >= IdleMilliseconds;
+            _lastFoundArmedAt = Environment.TickCount64;
             _ring.Disarm();
         }
 
@@ -176,18 +176,18 @@ internal sealed partial class ConnectionReader
         return true;
     }
 
-    private void GiveUpRole(ref CallerLease lease)
+    private void ReleaseRole(ref CallerLease lease)
     {
         lease.HasRole = false;
         _role.Release();
         if (_link.IsClosed)
         {
-            // The event loop may have found the role taken when it was told of the close, so it must be told again.
+            // The event loop may have found the role taken when it handled the close, so it must run again.
             Request();
         }
     }
 
-    // The caller ends its own call at the deadline: no timer and no thread of the pool is needed for that.
+    // The caller ends its own call at the deadline, so a blocking call needs neither a timer nor a pool thread.
     private static void EndIfExpired(ConnectionCall call, bool hasDeadline)
     {
         if (hasDeadline && !call.IsDone && call.Remaining <= TimeSpan.Zero)
@@ -196,12 +196,13 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    // The caller is not counted as blocked meanwhile, so the event loop reads, and the one that reads signals it.
+    // The caller does not count as blocked here, so the event loop reads. The thread that reads the response signals
+    // it.
     private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
     {
         LeaveCaller(ref lease);
-        lease.HasLeft();
-        if (!call.IsDue)
+        lease.Clear();
+        if (!call.HasWorkForThread)
         {
             LoopThread.LeaveLoopBeforeSleep();
             call.Waiter!.WaitLong(WaitBounds.Within(call.Remaining));
@@ -210,9 +211,9 @@ internal sealed partial class ConnectionReader
 
     private void ReadUntilDue(ConnectionCall mine, ref CallerLease lease, bool hasDeadline)
     {
-        for (int looks = 1; !mine.IsDue && !_link.IsClosed; looks++, EndIfExpired(mine, hasDeadline))
+        for (int polls = 1; !mine.HasWorkForThread && !_link.IsClosed; polls++)
         {
-            if (looks % LooksPerClock == 0 && lease.PatienceLeft() == TimeSpan.Zero)
+            if (polls % PollsPerClockRead == 0 && lease.GetReadingTimeLeft() == TimeSpan.Zero)
             {
                 return;
             }
@@ -220,29 +221,29 @@ internal sealed partial class ConnectionReader
             uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.SealIfPeerGone();
             long since = 0;
-            if (ReceiveSome(mine)
-                || CloseIfPeerGone(isPeerGone)
-                || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsCrowded))
+            if (!ReceiveForCaller(mine)
+                && !CloseIfPeerGone(isPeerGone)
+                && !_dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsOversubscribed))
             {
-                continue;
+                TimeSpan left = lease.GetReadingTimeLeft();
+                if (left == TimeSpan.Zero)
+                {
+                    return;
+                }
+
+                if (Arm(Doorbell.Futex) && !mine.IsDone)
+                {
+                    Sleep(mine, localEvents, left, since);
+                }
+
+                _ring.Disarm();
             }
 
-            TimeSpan patience = lease.PatienceLeft();
-            if (patience == TimeSpan.Zero)
-            {
-                return;
-            }
-
-            if (Arm(Doorbell.Futex) && !mine.IsDone)
-            {
-                Sleep(mine, localEvents, patience, since);
-            }
-
-            _ring.Disarm();
+            EndIfExpired(mine, hasDeadline);
         }
     }
 
-    private void Sleep(ConnectionCall mine, uint localEvents, TimeSpan patience, long since)
+    private void Sleep(ConnectionCall mine, uint localEvents, TimeSpan left, long since)
     {
         LoopThread.LeaveLoopBeforeSleep();
         AutoResetLatch me = mine.Waiter!;
@@ -252,9 +253,8 @@ internal sealed partial class ConnectionReader
         Interlocked.MemoryBarrier();
         if (!me.HasWork)
         {
-            // A time-out is the deadline or the end of the patience. Data that came at that very moment tells nothing
-            // about wake-ups.
-            if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, patience))
+            // SleepForData returns false on a timeout. Data that arrives at the same moment is no measure of a wake-up.
+            if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, left))
                 && _ring.HasData)
             {
                 _dataSpin.RecordSleep(since);
@@ -265,18 +265,18 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Receives records until none is left, the caller's call is done, a callback is due, or there were many. Returns
-    /// whether there were any.
+    /// Receives up to 64 records. Stops earlier if the ring is empty, the caller must handle its call or a callback,
+    /// the link is closed, or the peer is gone. Returns whether a record was received.
     /// </summary>
-    private bool ReceiveSome(ConnectionCall mine)
+    private bool ReceiveForCaller(ConnectionCall mine)
     {
         int records = 0;
-        while (records < MostRecordsPerCheck && !mine.IsDue && TryReceive(out ConnectionCall? call))
+        while (records < MaxRecordsPerCheck && !mine.HasWorkForThread && TryReceive(out ConnectionCall? call))
         {
             records++;
             if (call is not null && call != mine)
             {
-                Notify(call);
+                QueueOrSignal(call);
             }
 
             // A peer that sends without a pause must not keep this thread from noticing a close, or the peer's own end.
@@ -289,7 +289,7 @@ internal sealed partial class ConnectionReader
         return records > 0;
     }
 
-    private static void Notify(ConnectionCall call)
+    private static void QueueOrSignal(ConnectionCall call)
     {
         if (call.HasUserCode)
         {
@@ -305,7 +305,7 @@ internal sealed partial class ConnectionReader
     private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
     {
         AutoResetLatch waiter = call.Waiter!;
-        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role), out _, IsCrowded))
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role), out _, IsOversubscribed))
         {
             waiter.Clear();
             return;
@@ -318,10 +318,10 @@ internal sealed partial class ConnectionReader
             // After a close the free role belongs to the event loop, which signals every caller when their calls have
             // ended.
             Interlocked.MemoryBarrier();
-            if (!call.IsDue && (!_role.IsFree || _link.IsClosed))
+            if (!call.HasWorkForThread && (!_role.IsFree || _link.IsClosed))
             {
                 LoopThread.LeaveLoopBeforeSleep();
-                waiter.Wait(WaitBounds.Within(call.Remaining, lease.PatienceLeft()));
+                waiter.Wait(WaitBounds.Within(call.Remaining, lease.GetReadingTimeLeft()));
             }
         }
         finally
@@ -333,7 +333,7 @@ internal sealed partial class ConnectionReader
 
     private readonly struct DataCondition(RingReader ring, ConnectionCall call) : ISpinCondition
     {
-        public bool IsMet => ring.HasData || call.IsDue;
+        public bool IsMet => ring.HasData || call.HasWorkForThread;
     }
 
     private readonly struct SignalCondition(AutoResetLatch waiter, ConnectionCall call, ReaderRole role)

@@ -5,49 +5,49 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// A connection as its event loop sees it. The loop reads while no caller reads for itself, runs user code inline if
-/// the scheduling mode allows, sends what had to wait for space, and ends the reading side when the link closes.
+/// The connection as a source of its event loop. The loop reads while no blocked caller reads, runs user code inline if
+/// the scheduling mode allows it, sends frames that waited for space, and ends the connection when the link is closed.
 /// </content>
 internal sealed partial class ConnectionReader
 {
     // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
-    private const int MostRecordsPerWake = 16;
+    private const int MaxMessagesPerWake = 16;
 
-    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after so many
-    // records, and after each run of user code but the first.
-    private const int MostRecordsPerRun = 256;
+    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after every 16
+    // records and after each run of user code; the first reading starts the time.
+    private const int MaxRecordsPerRun = 256;
     private const int RecordsPerCheck = 16;
-    private const long MostMicroseconds = 200;
+    private const long MaxRunMicroseconds = 200;
 
-    // The limit of threads stuck in this connection's user code, which has lost the loop. At the limit, its user code
-    // runs on the thread pool; at the loop's own limit, that of all its connections does.
-    private const int MostStuckThreads = 2;
-    private const int MostStuckThreadsInline = 8;
+    // The maximum number of threads that have lost the loop while they run user code of this connection. At the
+    // maximum, further user code runs on the thread pool. The loop has a maximum of its own for all connections.
+    private const int MaxStuckThreads = 2;
+    private const int MaxStuckThreadsInline = 8;
 
-    // Shorter user code runs faster here than on the thread pool, even if a processor is idle.
-    private const long WorthAThreadNanoseconds = 10_000;
+    // User code below this duration is faster inline than on the thread pool, even if a processor is idle.
+    private const long MinPoolWorkNanoseconds = 10_000;
 
-    // The longest that an answer may wait for more answers before it is published.
-    private const long MostDeferredNanoseconds = 20_000;
+    // The maximum time for which the publish of a response is deferred.
+    private const long MaxDeferredNanoseconds = 20_000;
 
-    // What a record without user code counts: sixteen of them make an answer wait for the longest time.
-    private const long NanosecondsPerRecord = MostDeferredNanoseconds / 16;
+    // The time that a record without user code adds to that: 16 such records use it up, and the next one publishes.
+    private const long NanosecondsPerRecord = MaxDeferredNanoseconds / 16;
 
-    private static readonly long s_mostTicks = Stopwatch.Frequency * MostMicroseconds / 1_000_000;
+    private static readonly long s_maxRunTicks = Stopwatch.Frequency * MaxRunMicroseconds / 1_000_000;
 
     public override bool HasWork =>
-        (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.HasSpaceForWaiting;
+        (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.CanSendQueued;
 
-    public override bool IsUnattended =>
+    public override bool NeedsReader =>
         _role.IsFree
         && !HasBlockedCallers
         && _ring.ArmedFor == Doorbell.None
-        && (IsExpecting || _ring.HasData);
+        && (ExpectsFrames || _ring.HasData);
 
     private bool MustStop => HasBlockedCallers || _link.IsClosed;
 
     /// <summary>Whether other records or other connections wait for the loop's thread.</summary>
-    private bool IsAnyWaiting => _ring.HasData || Loop!.HasOtherWork;
+    private bool HasOtherWork => _ring.HasData || Loop!.HasOtherWork;
 
     /// <summary>
     /// Ends a connection that no loop serves. Called by the thread that starts it, after the link closed.
@@ -70,30 +70,31 @@ internal sealed partial class ConnectionReader
             return !_role.TryTake() || EndOnLoop(me);
         }
 
-        _sender.SendWaiting();
+        _sender.SendQueued();
         long begun = 0;
-        for (int records = 0; records < MostRecordsPerRun;)
+        for (int records = 0; records < MaxRecordsPerRun;)
         {
-            // A caller that reads, or is about to, receives all that comes.
+            // A blocked caller reads, or is about to read, so the loop leaves the ring to it.
             if (HasBlockedCallers || !_role.TryTake())
             {
                 SignalCallersIfFree();
                 break;
             }
 
-            bool isOver = Receive(ref records, ref begun, out ConnectionCall? due, out int messages);
+            bool isOver = ReceiveUntilUserCode(ref records, ref begun, out ConnectionCall? runnable, out int messages);
             _role.Release();
 
             // StoreLoad: the role was released before this check for callers that came meanwhile.
             SignalCallersIfFree();
-            if (due is not null)
+            if (runnable is not null)
             {
-                if (!RunOrQueue(me, due, messages))
+                if (!RunOrQueue(me, runnable, messages))
                 {
                     return false;
                 }
 
-                isOver = !_ring.HasData ? !_link.IsPeerGone : IsTimeUp(ref begun);
+                // Without data the run is over, unless the peer is gone: one more round then closes the link.
+                isOver = _ring.HasData ? IsTimeUp(ref begun) : !_link.IsPeerGone;
             }
 
             if (isOver)
@@ -105,7 +106,7 @@ internal sealed partial class ConnectionReader
         _sender.FlushDeferred();
         if (_link.IsPeerGone && !_link.IsClosed && _role.IsFree && !HasBlockedCallers)
         {
-            // Not all was read yet; after that the link closes.
+            // The peer is gone but records are left. The next run reads them; after the last one the link closes.
             Request();
         }
 
@@ -114,9 +115,9 @@ internal sealed partial class ConnectionReader
 
     public override bool TryPark()
     {
-        // The end of the link or of the peer is told once, and a run that gives way to a caller cannot act on it. So
-        // the connection stays active. The loop spins until the caller is gone, but not for long: one that reads, or is
-        // woken to read, finds the same end and closes the link, or leaves.
+        // The socket reports the close of the link or the end of the peer once. A run that yields to a blocked caller
+        // cannot handle that report, so the connection stays active. The loop spins only briefly: the caller reads,
+        // finds the link closed or the peer gone, and releases the role.
         if (_link.IsClosed || _link.IsPeerGone)
         {
             Request();
@@ -125,8 +126,8 @@ internal sealed partial class ConnectionReader
 
         if (HasBlockedCallers || !_role.TryTake())
         {
-            // A thread that arms for this loop holds the role for a moment. If the doorbell has rung in that moment, it
-            // does not ring again, so data must keep the connection active until somebody has read it.
+            // Another thread may hold the role to arm the ring for this loop. If the peer has already sent its
+            // doorbell, it sends no second one. So the connection must stay active while the ring has data.
             return !_ring.HasData;
         }
 
@@ -142,15 +143,15 @@ internal sealed partial class ConnectionReader
     {
         _link.DrainSocket(hasEnded);
 
-        // A doorbell for space that came after the run was read just now: the peer does not ring twice. Data needs no
-        // such care: the loop looks for it again before it parks the connection.
-        if (_sender.IsWaitingForSpace)
+        // The drained bytes may contain a doorbell for space that arrived after the run; the peer sends no second one.
+        // Data needs no request: the loop checks for it before it parks the connection.
+        if (_sender.HasQueuedForLoop)
         {
             Request();
         }
     }
 
-    public override void OnTakingOver()
+    public override void OnTakeOverStarting()
     {
         if (_running is { } budget)
         {
@@ -160,7 +161,7 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    public override void OnTakenOver()
+    public override void OnLoopLost()
     {
         _sender.FlushDeferred();
         Request();
@@ -169,17 +170,18 @@ internal sealed partial class ConnectionReader
     /// <summary>Returns whether user code of this kind runs inline. Used by the loop's thread.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
-        SchedulingMode.Inline => Volatile.Read(ref _stuck) < MostStuckThreadsInline && !Loop!.IsFullOfStuck,
-        SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MostStuckThreads
+        SchedulingMode.Inline => Volatile.Read(ref _stuck) < MaxStuckThreadsInline && !Loop!.IsFullOfStuck,
+        SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MaxStuckThreads
             && !Loop!.IsFullOfStuck
-            && !(_hasProcessors && budget.TypicalNanoseconds >= WorthAThreadNanoseconds && IsAnyWaiting)
+            && !(_hasSpareProcessor && budget.TypicalNanoseconds >= MinPoolWorkNanoseconds && HasOtherWork)
             && budget.IsInline,
         _ => false,
     };
 
     /// <summary>
-    /// Runs the pending user code of a call, of so many messages, or queues it to the thread pool. Used by the loop's
-    /// thread, without the reader role. Returns false if the loop was lost meanwhile.
+    /// Runs the pending user code of a call inline, or queues it to the thread pool. <paramref name="messages"/> is the
+    /// number of messages that the code handles. Called by the thread of the loop, without the reader role. Returns
+    /// false if the loop was lost meanwhile.
     /// </summary>
     public bool RunOrQueue(LoopThread me, ConnectionCall call, int messages)
     {
@@ -189,17 +191,17 @@ internal sealed partial class ConnectionReader
         }
 
         call.QueueUserCode();
-        OnRecordWithoutCode();
+        FlushDeferredIfOld();
         return true;
     }
 
     /// <summary>
-    /// Publishes deferred answers that have waited for many records whose user code does not run here, such as the
-    /// parts of a large message, credit, or requests for the thread pool.
+    /// Publishes deferred responses after more than 16 records without inline user code. Such records are parts of a
+    /// large message, credit, and requests whose method runs on the thread pool.
     /// </summary>
-    public void OnRecordWithoutCode()
+    public void FlushDeferredIfOld()
     {
-        if (_sender.HasDeferred && (_deferredNanoseconds += NanosecondsPerRecord) > MostDeferredNanoseconds)
+        if (_sender.HasDeferred && (_deferredNanoseconds += NanosecondsPerRecord) > MaxDeferredNanoseconds)
         {
             _sender.FlushDeferred();
             _deferredNanoseconds = 0;
@@ -208,12 +210,11 @@ internal sealed partial class ConnectionReader
 
     protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
 
-    protected override long? FindUnrung()
+    protected override MissedDoorbell? FindMissedDoorbell()
     {
-        // Positions are even, so space is told from data by an odd number.
-        if (_sender.HasSpaceForWaiting)
+        if (_sender.CanSendQueued)
         {
-            return _link.Writer.HeadHint + 1;
+            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
         }
 
         if (!_ring.HasData || !_role.TryTake())
@@ -221,22 +222,25 @@ internal sealed partial class ConnectionReader
             return null;
         }
 
-        bool isUnrung = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
-        long at = _ring.Position;
+        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
+        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
         _role.Release();
-        FindReader();
-        return isUnrung ? at : null;
+
+        // The role was taken and released for this check, so a reader must be ensured.
+        EnsureReader();
+        return isMissed ? missed : null;
     }
 
     /// <summary>
-    /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
-    /// loop can be taken over. Returns false if it was. When too many threads have lost the loop, it keeps the loop: a
-    /// client could end many connections at once. It does not go to the thread pool, where it would wait behind the
-    /// calls that it ends.
+    /// Ends the connection. With thousands of open calls this takes long, so it counts as user code: another thread may
+    /// take the loop over. Returns false if one has. If too many threads have lost the loop, this thread keeps it,
+    /// because a client could close many connections at once. The work is not queued to the thread pool: there it would
+    /// wait behind the calls that it ends.
     /// </summary>
     private bool EndOnLoop(LoopThread me)
     {
-        // First, so that another thread that runs the loop does not look at memory that is being unmapped.
+        // The source is removed first: another thread that takes the loop over must not read memory that is being
+        // unmapped.
         EventLoop loop = Loop!;
         loop.Remove(this);
         if (loop.IsFullOfStuck)
@@ -261,7 +265,7 @@ internal sealed partial class ConnectionReader
             begun = now;
         }
 
-        return now - begun >= s_mostTicks;
+        return now - begun >= s_maxRunTicks;
     }
 
     private void End()
@@ -272,57 +276,58 @@ internal sealed partial class ConnectionReader
     }
 
     /// <summary>
-    /// Receives records, with the role held, until user code is due, none is left, or there were many. Returns whether
-    /// there is nothing more to receive now.
+    /// Receives records, with the role held, until user code is pending, the ring is empty or the run must end. Returns
+    /// whether the run is over: the ring is empty, a caller blocks, the link is closed, or the bound of records or time
+    /// is reached. Returns false if user code is pending: <paramref name="runnable"/> is its call.
     /// </summary>
-    private bool Receive(ref int records, ref long begun, out ConnectionCall? due, out int messages)
+    private bool ReceiveUntilUserCode(ref int records, ref long begun, out ConnectionCall? runnable, out int messages)
     {
         _ring.Disarm();
         bool isPeerGone = _link.SealIfPeerGone();
-        due = null;
+        runnable = null;
         messages = 0;
         bool hasReceived = false;
         while (TryReceive(out ConnectionCall? call))
         {
             hasReceived = true;
             records++;
-            if (due is not null && due != call)
+            if (runnable is not null && runnable != call)
             {
-                // The next record is for another call after all: the peer has changed it since it was checked.
-                due.QueueUserCode();
-                due = null;
+                // The peer has changed the record since IsMoreOfStream checked it: it belongs to another call.
+                runnable.QueueUserCode();
+                runnable = null;
                 messages = 0;
             }
 
             if (call is { HasUserCode: true })
             {
-                due = call;
-                if (++messages < MostRecordsPerWake && !MustStop && IsMoreOfStream(call))
+                runnable = call;
+                if (++messages < MaxMessagesPerWake && !MustStop && IsMoreOfStream(call))
                 {
                     continue;
                 }
 
-                messages = TakeMessages(call);
+                messages = TakeMessageCount(call);
                 return false;
             }
 
-            OnRecordWithoutCode();
+            FlushDeferredIfOld();
             if (call is { IsDone: true })
             {
                 call.Waiter?.Signal();
             }
 
             if (MustStop
-                || records >= MostRecordsPerRun
+                || records >= MaxRecordsPerRun
                 || (records % RecordsPerCheck == 0 && IsTimeUp(ref begun)))
             {
                 return true;
             }
         }
 
-        if (due is not null)
+        if (runnable is not null)
         {
-            messages = TakeMessages(due);
+            messages = TakeMessageCount(runnable);
             return false;
         }
 
@@ -335,11 +340,11 @@ internal sealed partial class ConnectionReader
         return !hasReceived || (!isPeerGone && !_ring.HasData);
     }
 
-    // Messages of one stream that came together cause a single wake-up, if no record of another call lies between them.
-    // Such a record must not be received first: the woken code may block this thread before the other call is served.
+    // Consecutive messages of one stream cause a single wake-up. A record of another call ends the batch: the woken
+    // code may block this thread, and that record would then already be taken.
     private bool IsMoreOfStream(ConnectionCall call) => call.HasOnlyReaderToWake && _ring.IsNextOf(call.Id.Value);
 
-    private static int TakeMessages(ConnectionCall call)
+    private static int TakeMessageCount(ConnectionCall call)
     {
         int messages = Math.Max(call.MessagesDue, 1);
         call.MessagesDue = 0;
@@ -350,7 +355,7 @@ internal sealed partial class ConnectionReader
     private bool RunInline(LoopThread me, ConnectionCall call, int messages)
     {
         InlineBudget budget = call.Budget;
-        PublishIfDueBefore(budget.TypicalNanoseconds * messages, me);
+        FlushDeferredBefore(budget.TypicalNanoseconds * messages, me);
         _running = budget;
         me.Role = _role;
         me.Loop.BeginUserCode(me);
@@ -361,7 +366,8 @@ internal sealed partial class ConnectionReader
         }
         catch (Exception exception)
         {
-            // Tasks store their exceptions. This one comes from a user's synchronization context or task scheduler.
+            // Tasks store their exceptions, so only a synchronization context or task scheduler of the user can throw
+            // here.
             _link.LogUserCodeFailed(exception);
         }
 
@@ -373,19 +379,19 @@ internal sealed partial class ConnectionReader
         }
 
         // More records of the same call wait only for that call's own code, so they do not count as waiting.
-        budget.End(begun, messages, IsAnyWaiting && !_ring.IsNextOf(call.Id.Value));
+        budget.End(begun, messages, HasOtherWork && !_ring.IsNextOf(call.Id.Value));
         return true;
     }
 
     /// <summary>
-    /// Publishes deferred answers before user code of this typical duration would keep them for too long. A clock would
-    /// cost more than such a run; the watchdog bounds a run that takes much longer than its kind does.
+    /// Publishes deferred responses if user code of this typical duration would defer them beyond the limit. Reading
+    /// the clock would cost more than such code. The watchdog handles code that takes much longer than is typical.
     /// </summary>
-    private void PublishIfDueBefore(long nanoseconds, LoopThread me)
+    private void FlushDeferredBefore(long nanoseconds, LoopThread me)
     {
         _deferredNanoseconds = _sender.HasDeferred ? _deferredNanoseconds + nanoseconds : nanoseconds;
-        me.MayDefer = nanoseconds <= MostDeferredNanoseconds;
-        if (_deferredNanoseconds > MostDeferredNanoseconds)
+        me.MayDefer = nanoseconds <= MaxDeferredNanoseconds;
+        if (_deferredNanoseconds > MaxDeferredNanoseconds)
         {
             _sender.FlushDeferred();
             _deferredNanoseconds = nanoseconds;

@@ -8,11 +8,12 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Reads a connection, on its event loop or on the threads of blocking callers. This part has what these threads share:
-/// the reader role, its waiters, and who reads next. The rules, and the failure that each prevents, are in
-/// ARCHITECTURE.md, "Who reads".
-/// Members marked "holder only" are for the thread that holds the role. What runs a source is for the event loop's
-/// thread, and the watchdog's fields are for its thread. All others are thread-safe.
+/// Reads a connection, on its event loop or on the threads of blocking callers. This part has the state that these
+/// threads share: the reader role, the sleeping callers, and the choice of the next reader. ARCHITECTURE.md, "Who
+/// reads", has the rules and the failure that each prevents.
+/// Only the thread that holds the role uses members marked "holder only". Only the thread of the event loop calls the
+/// members of <see cref="EventSource"/>, and only the watchdog uses the fields of its check. All other members are
+/// thread-safe.
 /// </summary>
 internal sealed partial class ConnectionReader : EventSource
 {
@@ -25,17 +26,17 @@ internal sealed partial class ConnectionReader : EventSource
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
     private readonly SchedulingMode _mode;
-    private readonly bool _hasProcessors; // for the thread pool, beside those of the event loop and of the peer
+    private readonly bool _hasSpareProcessor; // for the thread pool, beside those of the event loop and of the peer
     private readonly Action _onClosed;
     private readonly Func<WatchdogCheck> _watchdogCheck;
     private long _deferredNanoseconds;  // typical time of the user code that ran since a publish was deferred
     private volatile int _blocked;      // callers that wait for the role or for their response
     private volatile int _isWatched;    // 1 while the watchdog checks this connection
     private long _takeOvers;            // loops taken over from user code of this connection
-    private InlineBudget? _running;     // of the running inline user code; null for other work; read at a take-over
-    private int _stuck;                 // threads in this connection's user code that has lost the loop
-    private long _seenWord;             // the role's word at the watchdog's last check
-    private long _seenAt;               // when the watchdog first saw that word
+    private InlineBudget? _running;     // the budget of the user code that runs inline; null for other work
+    private int _stuck;                 // threads that have lost the loop in user code of this connection
+    private long _lastRoleWord;         // the role's word at the watchdog's last check
+    private long _lastRoleWordAt;       // when the watchdog first saw that word
 
     public ConnectionReader(
         PeerLink link,
@@ -55,8 +56,8 @@ internal sealed partial class ConnectionReader : EventSource
         _onClosed = onClosed;
         _alarm = link.RaiseLocalEvent;
         _onCallbackFailed = link.LogUserCodeFailed;
-        _hasProcessors = (processors ?? Environment.ProcessorCount) > 2;
-        _watchdogCheck = CheckAsWatchdog;
+        _hasSpareProcessor = (processors ?? Environment.ProcessorCount) > 2;
+        _watchdogCheck = OnWatchdogCheck;
     }
 
     /// <summary>The blocking callers that sleep while another thread reads.</summary>
@@ -70,22 +71,22 @@ internal sealed partial class ConnectionReader : EventSource
     private bool HasBlockedCallers => _blocked > 0;
 
     /// <summary>
-    /// Whether frames may come that somebody must see soon. The side that accepted the link, or that serves calls, must
-    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls but one-way
-    /// ones, and none of those waits for room.
+    /// Whether a frame may arrive that must be read at once. That is always so on the side that accepted the link and
+    /// on a side that serves calls. On any other side it is so while a call waits for its response or for room.
     /// </summary>
-    private bool IsExpecting => _link.IsAcceptor
+    private bool ExpectsFrames => _link.IsAcceptor
         || _receiver.IsServing
-        || _sender.Outgoing.Living.Count > 0
-        || _sender.OneWay.HasTurns;
+        || _sender.Outgoing.TwoWay.Count > 0
+        || _sender.OneWay.HasWaiters;
 
     /// <summary>
-    /// Lets the ends of one-way calls lie in the ring, unless frames are expected: so they cost no wake-up. They are
-    /// read when somebody reads anyway, or after a moment by the watchdog. Called before such a call starts.
+    /// Disarms the ring before a one-way call starts, unless frames are expected. The End frames of one-way calls then
+    /// cause no wake-up. They are read with the next other frame, or after 20 ms, when the watchdog makes the event
+    /// loop read.
     /// </summary>
-    public void LetEndsLie()
+    public void DisarmForOneWayEnds()
     {
-        if (!IsExpecting && _ring.ArmedFor != Doorbell.None && _role.TryTake())
+        if (!ExpectsFrames && _ring.ArmedFor != Doorbell.None && _role.TryTake())
         {
             _ring.Disarm();
             _role.Release();
@@ -103,15 +104,15 @@ internal sealed partial class ConnectionReader : EventSource
     /// one.
     /// </summary>
     /// <param name="wasIdle">Whether the connection was idle before, so that it will probably be idle again.</param>
-    public void FindReader(bool wasIdle = false)
+    public void EnsureReader(bool wasIdle = false)
     {
         if (HasBlockedCallers)
         {
             SignalCallersIfFree();
         }
-        else if (IsExpecting)
+        else if (ExpectsFrames)
         {
-            AskForLoop();
+            EnsureLoopReads();
         }
         else if (wasIdle)
         {
@@ -144,10 +145,10 @@ internal sealed partial class ConnectionReader : EventSource
             return false;
         }
 
-        // Not only when the ring is armed, which steady traffic of other calls puts off.
-        if (_sender.OneWay.HasTurns)
+        // Waiting one-way calls are woken here, too, and not only in Arm: steady traffic of other calls delays arming.
+        if (_sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: false);
+            _sender.WakeOneWay(onlyIfHalfFree: false);
         }
 
         return false;
@@ -192,17 +193,17 @@ internal sealed partial class ConnectionReader : EventSource
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
 
-        // Arming was a full fence (StoreLoad): a call that is not seen here finds the room that this reader has given
-        // back.
-        if (_sender.OneWay.HasTurns)
+        // StoreLoad: Arm is a full fence after the room was returned. A call that this check misses checks for room
+        // later and finds it.
+        if (_sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: false);
+            _sender.WakeOneWay(onlyIfHalfFree: false);
         }
 
         return isArmed;
     }
 
-    /// <summary>Closes the link if the peer was gone before the last check of the ring. Holder only.</summary>
+    /// <summary>Closes the link if the peer was gone before the ring was last found empty. Holder only.</summary>
     private bool CloseIfPeerGone(bool isPeerGone)
     {
         if (isPeerGone)
@@ -214,10 +215,11 @@ internal sealed partial class ConnectionReader : EventSource
     }
 
     /// <summary>
-    /// Has the event loop look at the connection, or the peer ring its doorbell, if the role is free. A loop that looks
-    /// at it already finds out by itself; before it parks the connection, it checks again.
+    /// Makes the event loop read the connection if the role is free. Requests a run if the loop is awake, otherwise
+    /// arms the ring so that the peer wakes the loop. Does nothing if the ring is armed or the connection is active:
+    /// the loop then reads an active connection in its next rotation, and checks again before it parks it.
     /// </summary>
-    private void AskForLoop()
+    private void EnsureLoopReads()
     {
         if (!_role.IsFree || IsActive || _ring.ArmedFor != Doorbell.None)
         {
@@ -256,16 +258,16 @@ internal sealed partial class ConnectionReader : EventSource
     /// <summary>
     /// Runs on the watchdog's thread: after a while without activity, ensures that the loop reads or is woken.
     /// </summary>
-    private WatchdogCheck CheckAsWatchdog()
+    private WatchdogCheck OnWatchdogCheck()
     {
         long word = _role.Word;
-        if (word != _seenWord)
+        if (word != _lastRoleWord)
         {
-            _seenWord = word;
-            _seenAt = Stopwatch.GetTimestamp();
+            _lastRoleWord = word;
+            _lastRoleWordAt = Stopwatch.GetTimestamp();
         }
 
-        bool isQuiet = Stopwatch.GetElapsedTime(_seenAt) >= s_quietTime;
+        bool isQuiet = Stopwatch.GetElapsedTime(_lastRoleWordAt) >= s_quietTime;
         return isQuiet || _link.IsClosed ? StopWatching() : WatchdogCheck.Later;
     }
 
@@ -276,7 +278,7 @@ internal sealed partial class ConnectionReader : EventSource
         Interlocked.Exchange(ref _isWatched, 0);
         if (!HasBlockedCallers)
         {
-            AskForLoop();
+            EnsureLoopReads();
         }
 
         return WatchdogCheck.Done;

@@ -3,32 +3,46 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Counts live calls or methods, and completes a task when none is left. At most one thread at a time adds and at most
-/// one removes, so only RemoveByAnyThread needs an interlocked operation. Any thread may read the count or wait.
+/// Counts active calls or methods, and completes a task when the count is 0. One thread at a time adds. One thread at a
+/// time removes, except with <see cref="RemoveByAnyThread"/>, which is interlocked. Any thread may read the count or
+/// wait.
 /// </summary>
 internal sealed class DrainCounter
 {
     private readonly Gate _gate = new();
-    private long _added;   // calls added so far
-    private long _removed; // calls removed so far
+    private long _added;     // calls added so far
+    private long _withdrawn; // of these, calls taken back
+    private long _removed;   // calls removed so far
     private TaskCompletionSource? _drained;
 
-    /// <summary>The number of live calls. Concurrent changes can make it too high, never too low.</summary>
+    /// <summary>The number of active calls. Concurrent changes can make it too high, never too low.</summary>
     public int Count
     {
         get
         {
-            // Read first: a later read of _removed could make the difference too low.
-            long removed = Volatile.Read(ref _removed);
+            // Read first: a later read of _removed or _withdrawn could make the difference too low.
+            long removed = Volatile.Read(ref _removed) + Volatile.Read(ref _withdrawn);
             return (int)(Volatile.Read(ref _added) - removed);
         }
     }
 
     /// <summary>The number of calls so far, without those that were taken back.</summary>
-    public long Total => Volatile.Read(ref _added);
+    public long Total
+    {
+        get
+        {
+            // Read first, for the same reason.
+            long withdrawn = Volatile.Read(ref _withdrawn);
+            return Volatile.Read(ref _added) - withdrawn;
+        }
+    }
 
-    /// <summary>The number of additions and removals so far, which tells whether a call began or ended.</summary>
-    public long Changes => Volatile.Read(ref _added) + Volatile.Read(ref _removed);
+    /// <summary>
+    /// The number of additions, withdrawals and removals so far. It only grows, so that a call which began or ended
+    /// between two reads always shows.
+    /// </summary>
+    public long Changes =>
+        Volatile.Read(ref _added) + Volatile.Read(ref _withdrawn) + Volatile.Read(ref _removed);
 
     /// <summary>Counts one more. Additions are serialised by the caller.</summary>
     public void Add() => Volatile.Write(ref _added, _added + 1);
@@ -50,17 +64,17 @@ internal sealed class DrainCounter
     /// <summary>Takes an <see cref="Add"/> back. Serialised with additions by the caller.</summary>
     public void Withdraw()
     {
-        Volatile.Write(ref _added, _added - 1);
+        Volatile.Write(ref _withdrawn, _withdrawn + 1);
         if (Volatile.Read(ref _drained) is not null)
         {
-            // Without a fence, this thread and a removing one could each miss the other's store. Only a draining side
-            // pays for this system call.
+            // Without a fence, this thread and a thread that removes could each miss the store of the other. The system
+            // call happens only while a task waits.
             Interlocked.MemoryBarrierProcessWide();
             CheckDrained();
         }
     }
 
-    /// <summary>Returns a task that completes when the count is 0. Calls that begin meanwhile count too.</summary>
+    /// <summary>Returns a task that completes when the count is 0. Calls that are added before that delay it.</summary>
     public Task WhenEmptyAsync()
     {
         using (_gate.Enter())

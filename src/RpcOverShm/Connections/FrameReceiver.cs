@@ -12,7 +12,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameReceiver
 {
-    // The parts of a head besides its metadata: method, host, codec and status detail, each shorter than 64 KiB.
+    // The maximum size of a head without its metadata: method, host, codec and status detail have less than 64 KiB
+    // each.
     private const int HeadBesidesMetadataBytes = 256 << 10;
 
     private readonly PeerLink _link;
@@ -48,13 +49,15 @@ internal sealed class FrameReceiver
     public bool IsServing => _accept is not null;
 
     /// <summary>
-    /// A call whose End frame violated the protocol; null for none. Its slot is free, so no table has it, but it still
-    /// has to hear of the end of the connection. Only the holder of the reader role may read it.
+    /// The call whose End frame is being handled; null for none. If the frame violates the protocol, the slot is
+    /// already free and no table has the call, but it must still be notified of the close. Holder of the reader role
+    /// only.
     /// </summary>
-    public ConnectionCall? Ending { get; private set; }
+    public ConnectionCall? EndingCall { get; private set; }
 
     /// <summary>
-    /// Receives the next record. Returns false if there is none. The call is null for a frame of no living call.
+    /// Receives the next record. Returns false if there is none. The call is null if the frame belongs to no active
+    /// call.
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReceive(out ConnectionCall? call)
@@ -84,8 +87,8 @@ internal sealed class FrameReceiver
         }
 
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
-            ? FindStarted(frame)
-            : frame.Kind == FrameKind.CallStart ? Accept(frame, payload.Length) : FindAccepted(frame, payload.Length);
+            ? FindOutgoing(frame)
+            : frame.Kind == FrameKind.CallStart ? Accept(frame, payload.Length) : FindIncoming(frame, payload.Length);
         if (call is { IsOneWay: true } && frame.Call.IsFromAcceptor != _link.IsAcceptor)
         {
             ReceiveOneWay(call, frame, payload);
@@ -98,11 +101,11 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    private ConnectionCall FindStarted(in FrameHeader frame)
+    private ConnectionCall FindOutgoing(in FrameHeader frame)
     {
         ConnectionCall call = _outgoing.Find(frame.Call);
 
-        // A peer that guesses an id must not free a slot that the sender still holds.
+        // A peer that guesses an id must not end a call whose first frame was not sent: the sender still uses the slot.
         if (call.Sending.Phase == CallSendPhase.New)
         {
             throw new ProtocolException($"A frame for call {frame.Call}, which was not sent yet.");
@@ -112,19 +115,20 @@ internal sealed class FrameReceiver
             && (frame.Kind is not (FrameKind.End or FrameKind.HeadChunk) || (frame.Flags & FrameFlags.HasMessage) != 0))
         {
             throw new ProtocolException(
-                $"A {frame.Kind} of one-way call {frame.Call}, which is answered by an End without a message.");
+                $"The peer sent a {frame.Kind} frame for one-way call {frame.Call}. The response to such a call "
+                + "is an End without a message.");
         }
 
         return call;
     }
 
-    private ConnectionCall? FindAccepted(in FrameHeader frame, int payloadBytes)
+    private ConnectionCall? FindIncoming(in FrameHeader frame, int payloadBytes)
     {
         ConnectionCall? call = _incoming.Find(frame.Call);
         if (call is { IsOneWay: true })
         {
-            CheckRest(call, frame);
-            _sender.CountOneWay(call, payloadBytes);
+            CheckOneWayFrame(call, frame);
+            _sender.AddOneWayCost(call, payloadBytes);
         }
 
         return call;
@@ -146,7 +150,7 @@ internal sealed class FrameReceiver
     {
         if (_accept is null)
         {
-            throw new ProtocolException("The peer started a call where none are served.");
+            throw new ProtocolException("The peer started a call, but this side serves no calls.");
         }
 
         bool isOneWay = (frame.Flags & FrameFlags.OneWay) != 0;
@@ -165,41 +169,45 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    /// <summary>Receives a frame of a one-way call of the peer, of which no frame may follow the last.</summary>
+    /// <summary>
+    /// Receives a frame of an incoming one-way call. After the last one, further frames of the call are rejected.
+    /// </summary>
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsAllSent = isWhole; // before the method begins, which may report its failure
+        call.IsRequestComplete = isWhole; // set before the method starts, because the report of its failure reads it
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsAllSent = false; // The last frame is a violation, so the call ends with the connection.
+            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 
         if (isWhole || frame.Kind == FrameKind.Cancel)
         {
-            _incoming.Shut(call.Id);
+            _incoming.RejectFurtherFrames(call.Id);
         }
     }
 
     /// <summary>Checks the kind of a later frame of a one-way call.</summary>
-    private static void CheckRest(ConnectionCall call, in FrameHeader frame)
+    private static void CheckOneWayFrame(ConnectionCall call, in FrameHeader frame)
     {
-        bool isSecond = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
-        if (isSecond || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
+        bool isWithoutSingle = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
+        if (isWithoutSingle || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {
             throw new ProtocolException(
-                $"A {frame.Kind} of one-way call {call.Id}, which has one message, Single and half-closed.");
+                $"The peer sent a {frame.Kind} frame for one-way call {call.Id}. Such a call has one message, "
+                + "with the flag Single, and no credit or half-close frame.");
         }
     }
 
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
-        // The side that serves a call ends it with an End: a half-close would end its messages without an outcome.
+        // Only the side that started a call may half-close it. The other side ends its messages with an End frame,
+        // which has a status.
         if ((frame.Flags & FrameFlags.HalfClose) != 0 && call.Id.IsFromAcceptor == _link.IsAcceptor)
         {
             throw new ProtocolException($"A half-close of call {call.Id} from the side that may not send it.");
@@ -240,7 +248,9 @@ internal sealed class FrameReceiver
 
         if (isChunk != call.PartialHead is not null)
         {
-            throw new ProtocolException($"A {frame.Kind} for call {call.Id} in the wrong place.");
+            throw new ProtocolException(
+                $"The peer sent a {frame.Kind} frame for call {call.Id} "
+                + (isChunk ? "that continues no head." : "while a head was incomplete."));
         }
 
         bool isContinued = (frame.Flags & FrameFlags.HeadContinues) != 0;
@@ -266,13 +276,13 @@ internal sealed class FrameReceiver
             return;
         }
 
-        // The call fails now, because the rest may never come. An End beyond the limit counts when it is whole: until
-        // then its call keeps its slot.
+        // The call fails now, because the rest of the head may never arrive. An End beyond the limit takes effect when
+        // it is complete: until then its call keeps its slot.
         if (head.Full is { } full)
         {
-            call.OnHeadNotKept(full);
+            call.OnHeadOverBudget(full);
         }
-        else if (head.Kind != FrameKind.End && head.Drop())
+        else if (head.Kind != FrameKind.End && head.Discard())
         {
             call.OnHeadTooLarge(head.Kind);
         }
@@ -283,7 +293,8 @@ internal sealed class FrameReceiver
         var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
         if (_bounds is not null && frame.Kind == FrameKind.CallStart)
         {
-            head.DropAfter(_bounds.HeadTimeout, call.OnHeadLate); // An answer has the deadline of its call.
+            // Only a request has a time limit here. A response is bounded by the deadline of its call, if there is one.
+            head.DropAfter(_bounds.HeadTimeout, call.OnHeadTimedOut);
         }
 
         return head;
@@ -314,17 +325,19 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>Drops the last head, after the connection's calls have ended.</summary>
-    public void Close() => _head = []; // The methods of one-way calls may keep the connection for long.
+    /// <summary>
+    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
+    /// </summary>
+    public void Close() => _head = [];
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
         call.MarkEndedByPeer();
         _outgoing.Remove(call);
-        if (!call.IsOneWay && _sender.OneWay.HasTurns)
+        if (!call.IsOneWay && _sender.OneWay.HasWaiters)
         {
-            _sender.WakeOneWay(isHalfFree: true); // It may wait for a slot.
+            _sender.WakeOneWay(onlyIfHalfFree: true); // the first waiting one-way call may wait for this slot
         }
     }
 
@@ -352,12 +365,12 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is freed first, because a caller that sees the end may start its next call at once. If OnEnd
-                // throws for an invalid end, Ending keeps the call, which must still hear of the end of the connection.
-                Ending = call;
+                // The slot is freed first, because a caller that sees the End may start its next call at once. If OnEnd
+                // throws for an invalid End, EndingCall keeps the call until it is notified of the close.
+                EndingCall = call;
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);
-                Ending = null;
+                EndingCall = null;
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Connections;
 
-/// <content>The ends of calls: what of a call is not sent any more, and what the peer is told.</content>
+/// <content>The ends of calls: dropped frames, messages that stop early, and cancels.</content>
 internal sealed partial class FrameSender
 {
     /// <summary>Sends nothing more of a call, because it or its connection ended. Drops its queued frames.</summary>
@@ -21,14 +21,14 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
-    /// call or does not read never gives any.
+    /// Stops sending messages of an incoming call, so that its End does not wait for credit. A peer that has cancelled
+    /// the call, or that does not read, grants no credit.
     /// </summary>
-    public void CutShort(ConnectionCall call)
+    public void StopMessages(ConnectionCall call)
     {
         using (SendGate.Scope scope = _gate.Enter())
         {
-            call.Sending.CutShort();
+            call.Sending.StopMessages();
             if (scope.IsClosed || !call.Sending.HasQueued)
             {
                 return;
@@ -50,13 +50,13 @@ internal sealed partial class FrameSender
         bool hasMoved;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            isFree = !call.Sending.Is(SendFlags.WithReader);
+            isFree = !call.Sending.Is(SendFlags.ReaderSends);
             hasMoved = _queue.Remove(call);
         }
 
         if (hasMoved)
         {
-            // The calls behind it may need less space.
+            // The calls that were queued behind the removed call may need less space.
             SendReady();
         }
 
@@ -80,7 +80,7 @@ internal sealed partial class FrameSender
             if (isNew && !call.Id.IsNone)
             {
                 Outgoing.Withdraw(call);
-                OneWay.WakeFirst(); // It may wait for a slot.
+                OneWay.WakeFirst(); // the first waiting one-way call may wait for this slot
             }
 
             if (call.IsOneWay)
@@ -93,8 +93,8 @@ internal sealed partial class FrameSender
                 OneWay.Leave(call);
             }
 
-            // A one-way call is over for its starter with its last frame.
-            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsAllSent))
+            // A one-way call whose last frame was written has completed, so it is not cancelled.
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsRequestComplete))
             {
                 return;
             }
@@ -108,18 +108,19 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Stops sending in parts before a call ends: another thread may be sending the parts of a message. Returns true if
-    /// the rest of a begun message was not queued: it is dropped, and the call must not end with OK.
+    /// Stops sending parts of messages because the call ends; another thread may still be sending some. Returns true if
+    /// a message was sent in part and its rest is not queued. The message is then dropped, and the call must not end
+    /// with OK.
     /// </summary>
-    public bool BreakOff(ConnectionCall call)
+    public bool StopParts(ConnectionCall call)
     {
         using (_gate.Enter())
         {
-            call.Sending.Set(SendFlags.WithoutParts);
+            call.Sending.Set(SendFlags.PartsStopped);
             bool isBroken = call.Sending.Is(SendFlags.MessageBegun) && !call.Sending.HasQueued;
             if (isBroken)
             {
-                call.Sending.CutShort();
+                call.Sending.StopMessages();
             }
 
             return isBroken;

@@ -4,8 +4,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <content>
-/// Messages: whole, or in parts while they are still being serialised. Never waits: bytes without credit, space or turn
-/// are queued or left to the caller.
+/// Messages, sent complete or in parts while they are serialised. Never waits: bytes that lack credit or space, or that
+/// are behind other calls, are queued or left to the caller.
 /// </content>
 internal sealed partial class FrameSender
 {
@@ -62,7 +62,7 @@ internal sealed partial class FrameSender
     {
         using (SendGate.Scope scope = _gate.Enter())
         {
-            if (scope.IsClosed || OutboundQueue.IsOver(call))
+            if (scope.IsClosed || OutboundQueue.IsSendingOver(call))
             {
                 return;
             }
@@ -92,13 +92,13 @@ internal sealed partial class FrameSender
             }
 
             _queue.EnqueueReady(call);
-            call.Sending.Set(SendFlags.WithReader);
+            call.Sending.Set(SendFlags.ReaderSends);
         }
 
         SendReady();
         using (SendGate.Scope scope = _gate.Enter())
         {
-            call.Sending.Set(SendFlags.WithReader, false);
+            call.Sending.Set(SendFlags.ReaderSends, false);
         }
     }
 
@@ -130,12 +130,12 @@ internal sealed partial class FrameSender
     {
         queued = null;
         using SendGate.Scope scope = _gate.Enter();
-        if (IsOver(scope, call))
+        if (CannotSendMessages(scope, call))
         {
             return false;
         }
 
-        bool isSent = _queue.CanGoNow(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
+        bool isSent = _queue.CanSendNow(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
         if (!isSent && !message.IsBorrowed)
         {
             byte[] buffer = message.Detach(out int length);
@@ -150,7 +150,7 @@ internal sealed partial class FrameSender
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (IsOver(scope, call) || call.Sending.Is(SendFlags.WithoutParts) || !_queue.CanGoNow(call))
+        if (CannotSendMessages(scope, call) || call.Sending.Is(SendFlags.PartsStopped) || !_queue.CanSendNow(call))
         {
             return 0;
         }
@@ -160,6 +160,6 @@ internal sealed partial class FrameSender
     }
 
     // The caller holds the gate.
-    private static bool IsOver(in SendGate.Scope scope, ConnectionCall call) =>
-        scope.IsClosed || OutboundQueue.IsOver(call) || call.Sending.Is(SendFlags.CutShort);
+    private static bool CannotSendMessages(in SendGate.Scope scope, ConnectionCall call) =>
+        scope.IsClosed || OutboundQueue.IsSendingOver(call) || call.Sending.Is(SendFlags.MessagesStopped);
 }

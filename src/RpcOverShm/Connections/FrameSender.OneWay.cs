@@ -1,22 +1,22 @@
 namespace RpcOverShm.Connections;
 
-/// <content>The one-way calls of both sides: what the gate guards of their room.</content>
+/// <content>One-way calls of both sides: the operations on their window that need the gate.</content>
 internal sealed partial class FrameSender
 {
     /// <summary>
-    /// Counts a later record of a one-way call of the peer, unless its End is in the ring. The caller holds the reader
-    /// role.
+    /// Adds the cost of a further record of an incoming one-way call, unless the End of the call is already in the
+    /// ring. The caller holds the reader role.
     /// </summary>
-    public void CountOneWay(ConnectionCall call, int bytes)
+    public void AddOneWayCost(ConnectionCall call, int bytes)
     {
         using SendGate.Scope scope = _gate.Enter();
         if (call.Sending.Phase != CallSendPhase.Finished)
         {
-            Incoming.Count(call, bytes);
+            Incoming.AddOneWayCost(call, bytes);
         }
     }
 
-    /// <summary>Completes when a one-way call that waits for room is to try again.</summary>
+    /// <summary>Returns a task that completes when a one-way call that waits for room must try again.</summary>
     public Task WhenRoomAsync(ConnectionCall call)
     {
         using SendGate.Scope scope = _gate.Enter();
@@ -24,13 +24,13 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Has the first one-way call that waits try again, if there is room for it, or once half of the room is free. The
-    /// caller has found that one waits.
+    /// Wakes the first waiting one-way call if it may start now. With <paramref name="onlyIfHalfFree"/>, wakes it only
+    /// if half of the window is free. The caller has found that a call waits.
     /// </summary>
-    public void WakeOneWay(bool isHalfFree)
+    public void WakeOneWay(bool onlyIfHalfFree)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (isHalfFree)
+        if (onlyIfHalfFree)
         {
             OneWay.WakeFirstIfHalfFree();
         }
@@ -40,7 +40,7 @@ internal sealed partial class FrameSender
         }
     }
 
-    /// <summary>Has the one-way calls that wait try again: the connection takes no more calls.</summary>
+    /// <summary>Wakes all waiting one-way calls, because the connection accepts no more calls.</summary>
     public void WakeAllOneWay()
     {
         // Under the gate, so that a call which begins to wait meanwhile is woken, or sees that the peer leaves.

@@ -7,34 +7,33 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
-/// for space: frames that do not fit are queued, and the event loop sends them. So the reader never stops
-/// draining the incoming ring to send credit or cancels. The gate is held to copy into the ring and to update calls,
-/// never for serialising, user code or a wake-up of the peer.
+/// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it. No caller waits for
+/// space: frames that do not fit are queued, and the event loop sends them. So sending credit or a cancel never keeps
+/// the reader from draining the incoming ring. The gate is held only to copy into the ring and to update calls, never
+/// for serialising, user code or a wake-up of the peer.
 /// </summary>
 internal sealed partial class FrameSender
 {
     // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
     private const int InlineLimitBytes = 16 << 10;
 
-    // A thread sends its own message as far as the ring takes it, but frames of other calls for two turns only: it may
-    // hold the reader role, and nobody reads while it sends. That is eight records, up to 256 KiB: as much as credit
-    // allows at a time.
-    private const int TurnsForOthers = 2;
+    // A thread sends its own message while the ring has space, but frames of other calls for two turns only: it may
+    // hold the reader role, and no thread reads while it sends. Two turns are eight records of up to 32 KiB.
+    private const int MaxTurnsForOthers = 2;
 
-    // What the event loop sends before it looks after its other connections: up to 1 MiB.
-    private const int TurnsOfLoop = 8;
+    // The turns that the event loop takes before it serves its other connections: up to 1 MiB.
+    private const int MaxTurnsOfLoop = 8;
 
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
     private readonly OutboundQueue _queue;
     private readonly SendGate _gate;
-    private volatile bool _isWaiting; // something waits for the event loop, which is requested
+    private volatile bool _isLoopRequested; // the event loop is requested to send queued frames
     private bool _isGoAwaySent;
 
     /// <summary>
-    /// Begins to send. Queued frames count towards the budget, those of outgoing calls only if
-    /// <paramref name="chargesOwnCalls"/> is true; without a budget, none is counted.
+    /// Creates the sender of a link. Queued frames are charged to the budget, if there is one. Frames of outgoing calls
+    /// are charged only if <paramref name="chargesOwnCalls"/> is true.
     /// </summary>
     public FrameSender(PeerLink link, ReaderRole role, BufferBudget? budget = null, bool chargesOwnCalls = true)
     {
@@ -58,28 +57,28 @@ internal sealed partial class FrameSender
     /// </summary>
     public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
 
-    /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
-    public Action? OnSpaceWanted { get; set; }
+    /// <summary>Requests a run of <see cref="SendQueued"/> on the event loop. Set before anything is sent.</summary>
+    public Action? RequestLoop { get; set; }
 
     /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
     public OneWayCalls OneWay { get; }
 
-    /// <summary>Whether something waits for space.</summary>
-    public bool IsWaitingForSpace => _isWaiting;
+    /// <summary>Whether queued frames wait for the event loop to send them.</summary>
+    public bool HasQueuedForLoop => _isLoopRequested;
 
     /// <summary>
-    /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
+    /// Whether queued frames wait for the event loop and the peer has released space. A hint.
     /// </summary>
-    public bool HasSpaceForWaiting => _isWaiting && _writer.HasSpaceHint;
+    public bool CanSendQueued => _isLoopRequested && _writer.HasSpaceHint;
 
-    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
+    /// <summary>Whether the ring contains frames whose publish is deferred. A hint.</summary>
     public bool HasDeferred => _gate.HasDeferred;
 
     /// <summary>
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
     /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
-    /// <see cref="FlushDeferred"/>; otherwise a start is a full fence after the call was counted. A one-way call may
-    /// have to wait for room; its cost is set, but for the head.
+    /// <see cref="FlushDeferred"/>; otherwise this method is a full fence after the call was counted. A one-way call
+    /// may have to wait for room; the caller has set its cost without the head.
     /// </summary>
     public StartResult Start(
         ConnectionCall call,
@@ -91,16 +90,17 @@ internal sealed partial class FrameSender
         bool isSent;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            // Nobody would start a one-way call again that a leaving peer has refused.
+            // One-way calls have no transparent retry, so they must not start on a connection whose peer refuses new
+            // calls.
             if (scope.IsRetired || (call.IsOneWay && _link.IsPeerLeaving))
             {
                 OneWay.Leave(call);
                 return StartResult.Closed;
             }
 
-            if (OutboundQueue.IsOver(call))
+            if (OutboundQueue.IsSendingOver(call))
             {
-                return StartResult.GivenUp;
+                return StartResult.Abandoned;
             }
 
             if (call.IsOneWay)
@@ -133,7 +133,7 @@ internal sealed partial class FrameSender
 
         if (!isSent)
         {
-            // A frame that was sent was published, which is a fence.
+            // A frame that was written is published, and publishing is a fence. A queued frame needs this one.
             Interlocked.MemoryBarrier();
             SendReady();
         }
@@ -151,7 +151,7 @@ internal sealed partial class FrameSender
         bool isSent;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            if (scope.IsClosed || OutboundQueue.IsOver(call))
+            if (scope.IsClosed || OutboundQueue.IsSendingOver(call))
             {
                 return;
             }
@@ -184,24 +184,24 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Sends what waits, on the event loop. If the ring is full, parks this side for space: the peer then rings. If
-    /// more can go at once, requests another call.
+    /// Sends queued frames on the event loop. If the ring is full, parks this side for space; the peer then wakes the
+    /// loop. If more frames can be sent at once, requests another run.
     /// </summary>
-    public void SendWaiting()
+    public void SendQueued()
     {
-        if (!_isWaiting)
+        if (!_isLoopRequested)
         {
             return;
         }
 
-        _isWaiting = false;
+        _isLoopRequested = false;
         Unpark();
-        for (int turns = 0; turns < TurnsOfLoop; turns++)
+        for (int turns = 0; turns < MaxTurnsOfLoop; turns++)
         {
             TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
             if (isParked)
             {
-                _isWaiting = true;
+                _isLoopRequested = true;
                 return;
             }
 
@@ -211,10 +211,12 @@ internal sealed partial class FrameSender
             }
         }
 
-        LeaveToLoop();
+        DeferToLoop();
     }
 
-    /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
+    /// <summary>
+    /// Lets no more outgoing calls start: <see cref="Start"/> then returns <see cref="StartResult.Closed"/>.
+    /// </summary>
     public void Retire()
     {
         using (SendGate.Scope scope = _gate.Enter())
@@ -241,9 +243,9 @@ internal sealed partial class FrameSender
     public void FlushDeferred() => _gate.FlushDeferred();
 
     /// <summary>
-    /// Sends queued frames that can go, a few records per holding of the gate: on the thread whose change made sending
-    /// possible, such as new frames or credit. Leaves the rest to the event loop if the ring is full, or after two
-    /// turns if the given call, if any, has nothing more to send at once.
+    /// Sends queued frames, a few records per holding of the gate. Called by the thread that has queued frames or
+    /// received credit. Leaves the rest to the event loop when the ring is full. Otherwise stops after two turns, or
+    /// later when <paramref name="own"/> has nothing more to send.
     /// </summary>
     private void SendReady(ConnectionCall? own = null)
     {
@@ -254,18 +256,18 @@ internal sealed partial class FrameSender
             outcome = TakeTurn(isParking: false, out _);
             turns++;
         }
-        while (outcome == TurnResult.More && (turns < TurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
+        while (outcome == TurnResult.More && (turns < MaxTurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
 
         if (outcome != TurnResult.Idle)
         {
-            LeaveToLoop();
+            DeferToLoop();
         }
     }
 
-    private void LeaveToLoop()
+    private void DeferToLoop()
     {
-        _isWaiting = true;
-        OnSpaceWanted?.Invoke();
+        _isLoopRequested = true;
+        RequestLoop?.Invoke();
     }
 
     private void Unpark()
@@ -278,8 +280,8 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Writes a few records. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
-    /// <paramref name="isParked"/> is false if the peer has read meanwhile.
+    /// Writes a few records. If <paramref name="isParking"/> is true and the ring is full, also parks this side for
+    /// space. <paramref name="isParked"/> is false if the peer has released space meanwhile.
     /// </summary>
     private TurnResult TakeTurn(bool isParking, out bool isParked)
     {

@@ -18,19 +18,19 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     public const int CreditPerRecord = RecordHeader.SizeBytes;
 
     // A smaller part of a message is not worth a record, because more credit is on its way.
-    private const int SmallestPieceBytes = 1 << 10;
+    private const int MinPartBytes = 1 << 10;
 
-    // Unpublished bytes from which records are published early: the peer reads them while the rest is being copied.
+    // Records are published early once this many bytes are unpublished: the peer then reads while the rest is copied.
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
     private Doorbell _doorbell; // for records that are published already
     private List<ConnectionCall>? _toQueue;
 
-    /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
+    /// <summary>The exception for an invalid ring head of the peer, which closes the link; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
-    /// <summary>Takes the calls whose user code is queued outside of the gate: that may be a system call.</summary>
+    /// <summary>Takes the calls whose user code is queued after the gate was released, as that may be slow.</summary>
     public List<ConnectionCall>? TakeCallsToQueue()
     {
         (List<ConnectionCall>? calls, _toQueue) = (_toQueue, null);
@@ -58,10 +58,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         SetPhase(call, kind, isLast: true);
         if (kind == FrameKind.CallStart)
         {
-            call.IsAllSent = (flags & FrameFlags.HalfClose) != 0;
+            call.IsRequestComplete = (flags & FrameFlags.HalfClose) != 0;
         }
 
-        PublishIfMuch();
+        PublishIfLarge();
         return true;
     }
 
@@ -70,13 +70,13 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// more than one record or does not fit now.
     /// </summary>
     public bool TryWriteMessage(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> message) =>
-        RoomInMessageRecord(call, flags, message.Length) == message.Length
+        GetNextRecordLength(call, flags, message.Length) == message.Length
         && TryWriteMessageRecord(call, flags, message, message.Length, isLast: true);
 
     /// <summary>Writes the next record of an incomplete message. Returns the number of bytes written, or 0.</summary>
     public int WritePart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
-        int length = RoomInMessageRecord(call, flags, part.Length);
+        int length = GetNextRecordLength(call, flags, part.Length);
         return length > 0 && TryWriteMessageRecord(call, flags, part[..length], wholeLength, isLast: false)
             ? length
             : 0;
@@ -95,8 +95,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             Finish(call, frame);
             if (call.IsOneWay && (frame.Flags & FrameFlags.HalfClose) != 0)
             {
-                call.IsAllSent = true;
-                call.OnSentLater();
+                call.IsRequestComplete = true;
+                call.OnOneWaySent();
             }
         }
 
@@ -178,8 +178,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Parks this side until the peer rings the event loop for space. Returns false if there may be space now; see
-    /// <see cref="RingWriter.ParkForSpace"/>.
+    /// Parks this side until the peer releases space and wakes the event loop. Returns false if there may be space now;
+    /// see <see cref="RingWriter.ParkForSpace"/>.
     /// </summary>
     public bool TryParkForSpace()
     {
@@ -207,22 +207,24 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     public void UnparkForSpace() => _ring.UnparkForSpace();
 
-    /// <summary>Whether the peer has released much space since this side parked; see the ring's.</summary>
+    /// <summary>
+    /// Whether the peer has released much space since this side parked; see <see cref="RingWriter.HasSpaceHint"/>.
+    /// </summary>
     public bool HasSpaceHint => _ring.HasSpaceHint;
 
     private void Finish(ConnectionCall call, OutboundFrame frame)
     {
-        bool isWithReader = call.Sending.Is(SendFlags.WithReader);
-        if (!isWithReader && !call.RunsOnBlockedThread)
+        bool isSentByReader = call.Sending.Is(SendFlags.ReaderSends);
+        if (!isSentByReader && !call.RunsOnBlockedThread)
         {
             frame.Finish();
         }
-        else if (frame.FinishQuietly())
+        else if (frame.FinishWithoutWake())
         {
             call.OnWritten(frame);
-            if (!isWithReader)
+            if (!isSentByReader)
             {
-                (_toQueue ??= []).Add(call); // The thread pool may have no thread but blocked ones.
+                (_toQueue ??= []).Add(call); // all threads of the pool may be blocked, so the blocked caller runs this
             }
         }
     }
@@ -230,7 +232,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private WriteResult WriteMessagePart(ConnectionCall call, OutboundFrame frame)
     {
         ReadOnlySpan<byte> rest = frame.Rest;
-        int length = RoomInMessageRecord(call, frame.Flags, rest.Length);
+        int length = GetNextRecordLength(call, frame.Flags, rest.Length);
         if (length < 0)
         {
             return WriteResult.NoCredit;
@@ -246,8 +248,11 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    /// <summary>Returns a message's bytes for one record; -1 if credit must come first. Single costs none.</summary>
-    private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
+    /// <summary>
+    /// Returns how many bytes of a message the next record can carry; -1 if the call must wait for credit. A message
+    /// with the flag Single needs no credit.
+    /// </summary>
+    private int GetNextRecordLength(ConnectionCall call, FrameFlags flags, int length)
     {
         int most = Math.Min(length, ChunkBytes);
         if (most > _ring.MaxPayloadBytes)
@@ -262,7 +267,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         long credit = call.Sending.Window - CreditPerRecord;
-        return credit >= most || credit >= SmallestPieceBytes ? (int)Math.Min(most, credit) : -1;
+        return credit >= most || credit >= MinPartBytes ? (int)Math.Min(most, credit) : -1;
     }
 
     /// <summary>
@@ -286,8 +291,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         call.Sending.Set(SendFlags.MessageBegun, !isLast);
-        call.IsAllSent |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
-        PublishIfMuch();
+        call.IsRequestComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
+        PublishIfLarge();
         return true;
     }
 
@@ -315,12 +320,12 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
         frame.Advance(length);
         SetPhase(call, frame.Kind, isLast);
-        PublishIfMuch();
+        PublishIfLarge();
         return WriteResult.Written;
     }
 
     // Called after the phase is set: once the peer sees the end of a call, it may start the next one in its slot.
-    private void PublishIfMuch()
+    private void PublishIfLarge()
     {
         if (_ring.UnpublishedBytes >= PublishBytes)
         {

@@ -6,21 +6,21 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Assembles a head that arrives in several records, up to this side's limit. Above the limit, without a budget for it
-/// or after its time, it drops the rest, so such a head fails only its own call. The holder of the reader role appends;
-/// any thread may drop. Heads of one record never come here.
+/// Assembles a head that arrives in several records. It drops the head and its later parts if the head exceeds the
+/// limit of this side or the budget, or is not complete in time; then only the call of the head fails. The holder of
+/// the reader role appends parts; any thread may drop the head. A head in one record is not assembled.
 /// </summary>
 internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBytes, BufferBudget? budget = null)
     : IDisposable
 {
-    // The objects of an incomplete head and of its call, besides the bytes.
+    // The memory that an incomplete head and its call use besides the bytes of the head.
     private const int OverheadBytes = 1 << 10;
 
     private readonly Gate _gate = new();
     private readonly PooledBufferWriter _bytes = new();
     private BufferCharge _charge = new(budget);
     private DueTime? _due; // null without a time limit
-    private bool _isEnded; // whole or dropped
+    private bool _isEnded; // the head is complete or was dropped
 
     /// <summary>The kind of the first record.</summary>
     public FrameKind Kind { get; } = kind;
@@ -37,15 +37,18 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.WrittenSpan;
 
-    /// <summary>Drops a head that is not whole in time, then runs an action. Called before the first part.</summary>
+    /// <summary>
+    /// Drops the head if it is not complete within a time, then runs an action. Called before the first part is
+    /// appended.
+    /// </summary>
     public void DropAfter(TimeSpan limit, Action<TimeSpan> onLate)
     {
         using (_gate.Enter())
         {
-            bool isDropped = false; // An action that ran out of memory runs again.
+            bool isDropped = false; // DueTime runs an action again that has thrown OutOfMemoryException
             _due = new DueTime(limit, () =>
             {
-                isDropped = isDropped || Drop();
+                isDropped = isDropped || Discard();
                 if (isDropped)
                 {
                     onLate(limit);
@@ -90,12 +93,16 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     {
         using (_gate.Enter())
         {
-            return !_isEnded && (_isEnded = true);
+            bool isFirst = !_isEnded;
+            _isEnded = true;
+            return isFirst;
         }
     }
 
-    /// <summary>Drops the head, and the parts that still come. Returns false if it had ended before.</summary>
-    public bool Drop()
+    /// <summary>
+    /// Drops the head and its later parts. Returns false if the head was already complete or dropped.
+    /// </summary>
+    public bool Discard()
     {
         if (!TryEnd())
         {

@@ -3,26 +3,26 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds calls. They
-/// are removed under the sender's gate, when their End goes into the ring and before the peer can see it. So the slot
-/// is empty when the peer's next call reuses it.
+/// The calls that the peer has started, by the ids that the peer assigned. The holder of the reader role adds and finds
+/// calls. A call is removed under the gate of the sender, when its End is written to the ring and before that is
+/// published. So the slot is empty when the next call of the peer reuses it.
 /// </summary>
-/// <param name="maxCalls">The calls that this side takes at a time.</param>
+/// <param name="maxCalls">The maximum number of concurrent calls.</param>
 /// <param name="isFromAcceptor">Whether the peer has accepted the connection.</param>
-/// <param name="window">What one-way calls may cost before one that starts.</param>
+/// <param name="window">The window of one-way calls: the total cost at which no further one-way call may start.</param>
 internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint window)
 {
     private const int BlockSize = 256;
 
-    // Beside the last generation of a slot: no frame of that call may come any more.
-    private const uint IsShut = 1u << 31;
+    // A flag in the stored generation of a slot: further frames of that call violate the protocol.
+    private const uint RejectFlag = 1u << 31;
 
     // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
     private long _oneWayBytes; // the cost of the one-way calls that have not ended
 
-    /// <summary>Counts the calls that have not ended.</summary>
-    public DrainCounter Living { get; } = new();
+    /// <summary>Counts the active calls, one-way calls included.</summary>
+    public DrainCounter Active { get; } = new();
 
     /// <summary>Adds a call under the id that the peer has assigned.</summary>
     /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
@@ -30,12 +30,13 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     {
         if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
         {
-            throw new ProtocolException($"Call {id} is out of range; at most {maxCalls} calls are taken at a time.");
+            throw new ProtocolException(
+                $"The peer started call {id}, which is out of range: this side accepts {maxCalls} concurrent calls.");
         }
 
         Block block = _blocks[id.Slot / BlockSize] ??= new Block();
         int index = id.Slot % BlockSize;
-        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~IsShut)
+        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~RejectFlag)
             || Volatile.Read(ref block.Calls[index]) is not null)
         {
             throw new ProtocolException($"Call {id} was started twice or out of turn.");
@@ -43,13 +44,13 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
 
         block.Generations[index] = id.Generation;
         call.Id = id;
-        Living.Add();
+        Active.Add();
         Volatile.Write(ref block.Calls[index], call);
     }
 
     /// <summary>
-    /// Adds a one-way call, whose cost counts until its End goes into the ring. The peer has counted the same records,
-    /// in the same order, and hears of an End later.
+    /// Adds a one-way call. Its cost counts until its End is written to the ring. The peer counts the same records in
+    /// the same order and learns of an End later, so it never finds more room than this side.
     /// </summary>
     /// <exception cref="ProtocolException">The peer may not use this id now, or has no room for the call.</exception>
     public void AddOneWay(CallId id, ConnectionCall call, int payloadBytes)
@@ -58,28 +59,30 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         if (before >= window)
         {
             throw new ProtocolException(
-                $"A one-way call without room: those before it cost {before} bytes, of {window} at most.");
+                $"The peer started a one-way call without room: earlier ones cost {before} bytes, and the limit "
+                + $"is {window}.");
         }
 
-        Count(call, OneWayCalls.BytesPerCall + payloadBytes);
+        AddOneWayCost(call, OneWayCalls.BytesPerCall + payloadBytes);
         Add(id, call);
     }
 
     /// <summary>
-    /// Counts a record of a one-way call. The caller holds the sender's gate, and the call has not ended; or no other
-    /// thread knows the call.
+    /// Adds the cost of a record of a one-way call. The caller holds the gate of the sender and the call has not ended,
+    /// or the call is not yet in the table.
     /// </summary>
-    public void Count(ConnectionCall call, int bytes)
+    public void AddOneWayCost(ConnectionCall call, int bytes)
     {
         call.Sending.OneWayCost += bytes;
         Interlocked.Add(ref _oneWayBytes, bytes);
     }
 
     /// <summary>
-    /// Lets no more frames of a call come, whose id is the last one that was used of its slot: the peer has sent the
-    /// last one of a one-way call.
+    /// Rejects further frames of a one-way call: the peer has sent the last one. The call must be the last one that
+    /// used its slot.
     /// </summary>
-    public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
+    public void RejectFurtherFrames(CallId id) =>
+        _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= RejectFlag;
 
     /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>
     /// <exception cref="ProtocolException">No call with this id was ever started, or the peer has ended it.</exception>
@@ -89,8 +92,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         uint last = block is null ? 0 : block.Generations[id.Slot % BlockSize];
         if (id.Generation == 0 || last != id.Generation)
         {
-            throw new ProtocolException(last == (id.Generation | IsShut)
-                ? $"A frame for call {id} behind its last one."
+            throw new ProtocolException(last == (id.Generation | RejectFlag)
+                ? $"The peer sent a frame for call {id} after its last one."
                 : $"A frame for call {id}, which was never started.");
         }
 
@@ -107,7 +110,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         }
 
         Volatile.Write(ref block.Calls[index], null);
-        Living.Remove();
+        Active.Remove();
         if (call.IsOneWay)
         {
             Interlocked.Add(ref _oneWayBytes, -call.Sending.OneWayCost);

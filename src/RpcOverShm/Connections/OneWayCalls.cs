@@ -3,31 +3,34 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The outgoing one-way calls of one connection: what those without an End cost the peer, and the callers that wait for
-/// room, in the order in which they came. Guarded by the sender's gate, but for what says otherwise.
+/// The outgoing one-way calls of one connection: the cost of those whose End was not received, and the callers that
+/// wait for room, first come first served. Guarded by the gate of the sender, except where a member says that any
+/// thread may call it.
 /// </summary>
 internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
 {
-    /// <summary>The cost of a call besides the payload of its records: what the peer keeps for it.</summary>
+    /// <summary>
+    /// The fixed cost of a call, added to the payload of its records: the memory that the peer keeps for the call.
+    /// </summary>
     public const int BytesPerCall = 1 << 10;
 
-    private readonly LinkedList<Turn> _turns = new();
-    private readonly Dictionary<ConnectionCall, LinkedListNode<Turn>> _byCall = [];
-    private volatile bool _hasTurns;
+    private readonly LinkedList<Waiter> _waiters = new();
+    private readonly Dictionary<ConnectionCall, LinkedListNode<Waiter>> _byCall = [];
+    private volatile bool _hasWaiters;
     private long _started;  // the cost of all calls so far
     private long _returned; // of that, the cost of those that have ended; changed by any thread
 
     /// <summary>Whether callers wait. Any thread may ask.</summary>
-    public bool HasTurns => _hasTurns;
+    public bool HasWaiters => _hasWaiters;
 
-    /// <summary>The cost of the calls without an End.</summary>
+    /// <summary>The cost of the calls whose End was not received.</summary>
     public long Bytes => _started - Volatile.Read(ref _returned);
 
     private bool HasRoom => Bytes < peer.CallWindow && HasSlot(calls.OneWay.Count);
 
     /// <summary>
-    /// Adds a call, and counts its cost, if there is room for it and no other one waits before it. If not, the call
-    /// waits: see <see cref="WhenRoomAsync"/>.
+    /// Adds a call and its cost if there is room and no earlier call waits. Otherwise the call joins the waiting calls;
+    /// see <see cref="WhenRoomAsync"/>.
     /// </summary>
     public bool TryAdd(ConnectionCall call)
     {
@@ -36,39 +39,39 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
             return true;
         }
 
-        if (!_byCall.TryGetValue(call, out LinkedListNode<Turn>? turn))
+        if (!_byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter))
         {
-            turn = new LinkedListNode<Turn>(new Turn(call));
-            _byCall.Add(call, turn);
-            _turns.AddLast(turn);
-            _hasTurns = true;
+            waiter = new LinkedListNode<Waiter>(new Waiter(call));
+            _byCall.Add(call, waiter);
+            _waiters.AddLast(waiter);
+            _hasWaiters = true;
         }
-        else if (turn.Value.Due.Task.IsCompleted)
+        else if (waiter.Value.Due.Task.IsCompleted)
         {
-            turn.Value.WaitAgain();
+            waiter.Value.WaitAgain();
         }
 
-        // StoreLoad: the caller waits before it looks for room once more. A reader gives room back and then looks for
-        // those that wait, at the latest when it has armed the ring.
+        // StoreLoad: the call joins the waiting ones before it checks for room again. A reader returns room before it
+        // checks for waiting calls, at the latest after it has armed the ring.
         Interlocked.MemoryBarrier();
         return TryAddNow(call);
     }
 
-    /// <summary>Completes when a call that waits is to try again, or waits no longer.</summary>
+    /// <summary>Returns a task that completes when a waiting call must try again, or when it no longer waits.</summary>
     public Task WhenRoomAsync(ConnectionCall call) =>
-        _byCall.TryGetValue(call, out LinkedListNode<Turn>? turn) ? turn.Value.Due.Task : Task.CompletedTask;
+        _byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter) ? waiter.Value.Due.Task : Task.CompletedTask;
 
-    /// <summary>Gives the room of a call back, which has ended or was not sent. Any thread may call this.</summary>
+    /// <summary>Returns the room of a call that has ended or was not sent. Any thread may call this.</summary>
     public void Return(ConnectionCall call) => Interlocked.Add(ref _returned, call.Sending.OneWayCost);
 
-    /// <summary>Ends the wait of a call, which has started, has ended or goes elsewhere.</summary>
+    /// <summary>Ends the wait of a call that has started, has ended, or starts on another connection.</summary>
     public void Leave(ConnectionCall call)
     {
-        if (_byCall.Remove(call, out LinkedListNode<Turn>? turn))
+        if (_byCall.Remove(call, out LinkedListNode<Waiter>? waiter))
         {
-            _turns.Remove(turn);
-            _hasTurns = _turns.Count > 0;
-            turn.Value.Due.TrySetResult();
+            _waiters.Remove(waiter);
+            _hasWaiters = _waiters.Count > 0;
+            waiter.Value.Due.TrySetResult();
         }
 
         WakeFirst();
@@ -77,7 +80,7 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>Has the first waiting call try again, if there is room for it.</summary>
     public void WakeFirst()
     {
-        if (_turns.First is { } first && HasRoom)
+        if (_waiters.First is { } first && HasRoom)
         {
             first.Value.Due.TrySetResult();
         }
@@ -94,28 +97,30 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
         }
     }
 
-    /// <summary>Has all waiting calls try again: they find that the connection takes no more calls.</summary>
+    /// <summary>
+    /// Wakes all waiting calls. Each tries again and finds that the connection accepts no more calls.
+    /// </summary>
     public void WakeAll()
     {
-        foreach (Turn turn in _turns)
+        foreach (Waiter waiter in _waiters)
         {
-            turn.Due.TrySetResult();
+            waiter.Due.TrySetResult();
         }
     }
 
     // Half of the slots are for other calls.
     private bool HasSlot(int used) =>
-        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.Living.Count < peer.MaxCalls;
+        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.TwoWay.Count < peer.MaxCalls;
 
     private bool TryAddNow(ConnectionCall call)
     {
-        if ((_turns.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
+        if ((_waiters.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
         {
             return false;
         }
 
         _started += call.Sending.OneWayCost;
-        if (_hasTurns)
+        if (_hasWaiters)
         {
             Leave(call);
         }
@@ -123,10 +128,10 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
         return true;
     }
 
-    /// <summary>The place of a call among those that wait.</summary>
-    private sealed class Turn
+    /// <summary>A waiting call.</summary>
+    private sealed class Waiter
     {
-        public Turn(ConnectionCall call)
+        public Waiter(ConnectionCall call)
         {
             Call = call;
             WaitAgain();

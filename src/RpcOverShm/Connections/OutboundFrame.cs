@@ -6,18 +6,19 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A queued frame with its own copy of the bytes, which waits for credit, space or its turn. A message is split into as
-/// many records as it needs. Guarded by the sender's gate, except for waiting until the frame is finished.
+/// A queued frame that waits for credit, for space or for the frames before it. It owns a copy of its bytes. A message
+/// is split into as many records as it needs. Guarded by the gate of the sender, except for waiting until the frame is
+/// finished.
 /// </summary>
 internal sealed class OutboundFrame : IThreadPoolWorkItem
 {
-    // The objects of a queued frame, besides the bytes of its array.
+    // The memory that a queued frame uses besides its array.
     private const int OverheadBytes = 192;
 
     private readonly Gate _gate = new();
     private byte[]? _buffer;
     private TaskCompletionSource<bool>? _finished;
-    private BufferBudget? _budget; // that counts the frame; null if none does
+    private BufferBudget? _budget; // the budget that is charged for the frame; null for none
     private bool _isFinished;
 
     /// <summary>
@@ -27,7 +28,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// </summary>
     public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
     {
-        Debug.Assert(buffer is null || length <= buffer.Length, "The bytes lie in the buffer.");
+        Debug.Assert(buffer is null || length <= buffer.Length, "The length does not exceed the buffer.");
         Kind = kind;
         Flags = flags;
         Length = length;
@@ -70,11 +71,11 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         return new OutboundFrame(kind, flags, buffer, length, head.Length);
     }
 
-    /// <summary>Counts the frame as a queued answer until it is finished. Called once, by the queue.</summary>
+    /// <summary>Charges the budget for the frame until the frame is finished. Called once, by the queue.</summary>
     public void Charge(BufferBudget? budget)
     {
         _budget = budget;
-        budget?.TakeAnswer(KeptBytes);
+        budget?.TakeUnsent(KeptBytes);
     }
 
     public void Advance(int bytes)
@@ -86,16 +87,16 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// <summary>Returns the bytes to the pool and wakes the waiter, if any, on the thread pool.</summary>
     public void Finish()
     {
-        if (FinishQuietly())
+        if (FinishWithoutWake())
         {
             PoolWork.Queue(this, preferLocal: true);
         }
     }
 
     /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
-    public bool FinishQuietly()
+    public bool FinishWithoutWake()
     {
-        _budget?.GiveAnswer(KeptBytes);
+        _budget?.GiveUnsent(KeptBytes);
         _budget = null;
         if (_buffer is not null)
         {
@@ -110,7 +111,10 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Wakes the waiter. Its continuation, which is user code, runs inside this call.</summary>
+    /// <summary>
+    /// Wakes the waiter. The continuation of the waiter is user code and runs on this thread, before this method
+    /// returns.
+    /// </summary>
     public void WakeWaiter() => _finished!.SetResult(IsSent);
 
     void IThreadPoolWorkItem.Execute() => WakeWaiter();

@@ -4,9 +4,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
-/// calls take turns, one record each. Used under the sender's gate only. Queued frames count towards the budget of the
-/// connection; those of a client's own calls do not, because it keeps them for itself.
+/// The queue of the unsent frames of one connection. Control frames (credit, cancel, GoAway) are sent first; then the
+/// calls take turns, one record each. Used under the gate of the sender only. Queued frames are charged to the budget
+/// of the connection, but not those of a client's own calls, which no peer causes.
 /// </summary>
 internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null, bool chargesOwnCalls = true)
 {
@@ -18,13 +18,13 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     private bool _isGoAwayPending;
 
     /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
-    public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
+    public bool CanSendNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
 
     /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
     public bool TryWriteOrQueue(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
-        if (CanGoNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
+        if (CanSendNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
         {
             return true;
         }
@@ -54,9 +54,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
     public void EnqueueControl(ConnectionCall call)
     {
-        if (!call.Sending.Is(SendFlags.InControl))
+        if (!call.Sending.Is(SendFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.InControl);
+            call.Sending.Set(SendFlags.ControlQueued);
             _control.Enqueue(call);
         }
     }
@@ -64,11 +64,12 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// Whether nothing more of the call may be sent, but for a cancel. A one-way call that its user has given up is not
-    /// sent: one that was sent whole succeeds. The check and the write must be in one holding of the gate: the first
-    /// frame of the slot's next call needs the gate too, so it cannot come in between.
+    /// Whether no frame of the call except a cancel may be sent. That is so for a one-way call that its user has
+    /// cancelled, too: once such a call is sent completely, it must succeed. The check and the write must happen in one
+    /// holding of the gate. The first frame of the next call in the slot also needs the gate, so it cannot come in
+    /// between.
     /// </summary>
-    public static bool IsOver(ConnectionCall call) =>
+    public static bool IsSendingOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
 
     /// <summary>Drops the queued frames of a call.</summary>
@@ -80,27 +81,29 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         }
     }
 
-    /// <summary>Removes a call before its retry elsewhere; drops its frames. Returns whether it was queued.</summary>
+    /// <summary>
+    /// Removes a call and drops its frames, before a retry on another connection. Returns whether the call was queued.
+    /// </summary>
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
-        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.InControl);
+        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.ControlQueued);
         if (call.Sending.Is(SendFlags.Ready))
         {
             call.Sending.Set(SendFlags.Ready, false);
-            TakeOut(_ready, call);
+            RemoveFrom(_ready, call);
         }
 
-        if (call.Sending.Is(SendFlags.InControl))
+        if (call.Sending.Is(SendFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.InControl, false);
-            TakeOut(_control, call);
+            call.Sending.Set(SendFlags.ControlQueued, false);
+            RemoveFrom(_control, call);
         }
 
         return wasHere;
     }
 
-    /// <summary>Clears the queues. The calls drop their frames themselves when they learn of the close.</summary>
+    /// <summary>Clears the queues. Each call drops its own frames when it is notified of the close.</summary>
     public void Clear()
     {
         _control.Clear();
@@ -108,7 +111,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
         _isGoAwayPending = false;
     }
 
-    /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
+    /// <summary>
+    /// Writes the control frames, then up to <see cref="RecordsPerTurn"/> records of calls, while they fit.
+    /// </summary>
     public TurnResult WriteTurn()
     {
         if (!TryWriteControl())
@@ -123,7 +128,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 return TurnResult.Idle;
             }
 
-            if (IsOver(call))
+            if (IsSendingOver(call))
             {
                 Drop(call);
             }
@@ -147,7 +152,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     }
 
     // Rotates the whole queue once and keeps its order. Removals are rare.
-    private static void TakeOut(Queue<ConnectionCall> from, ConnectionCall call)
+    private static void RemoveFrom(Queue<ConnectionCall> from, ConnectionCall call)
     {
         for (int left = from.Count; left > 0; left--)
         {
@@ -174,7 +179,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 return false;
             }
 
-            call.Sending.Set(SendFlags.InControl, false);
+            call.Sending.Set(SendFlags.ControlQueued, false);
             _control.Dequeue();
         }
 

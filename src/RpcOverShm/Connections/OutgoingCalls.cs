@@ -4,11 +4,11 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
-/// End was received, so an abandoned call keeps its slot until then.
-/// Calls are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass
-/// between the two without a lock; while few are free, also without interlocked operations, each of which costs as much
-/// as a small copy.
+/// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the End of
+/// the peer was received, so an abandoned call keeps its slot until then.
+/// Calls are added under the gate of the sender; the holder of the reader role finds and removes them. Free slots are
+/// exchanged without a lock. A few of them go through a cache that needs no interlocked operation, because one costs as
+/// much as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -21,10 +21,10 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
     private int _used;              // slots assigned at least once
 
-    /// <summary>Counts the calls that occupy a slot, without the one-way ones.</summary>
-    public DrainCounter Living { get; } = new();
+    /// <summary>Counts the active calls that are not one-way.</summary>
+    public DrainCounter TwoWay { get; } = new();
 
-    /// <summary>Counts the one-way calls that occupy a slot: nobody waits for their end.</summary>
+    /// <summary>Counts the active one-way calls: no thread waits for their end.</summary>
     public DrainCounter OneWay { get; } = new();
 
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
@@ -79,8 +79,9 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     }
 
     /// <summary>
-    /// Removes a call that the peer does not know. The peer counts the generations of a slot, so the next call takes
-    /// this call's id. The caller holds the sender's gate, not the reader role, so the slot bypasses the cache.
+    /// Removes a call that the peer does not know. The peer expects the generations of a slot in order, so the next
+    /// call in the slot gets the id of this one. The caller holds the gate of the sender and not the reader role, so
+    /// the slot bypasses the cache.
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {
@@ -100,7 +101,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
             .OfType<ConnectionCall>(),
     ];
 
-    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : Living;
+    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : TwoWay;
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 

@@ -7,15 +7,14 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// Owns the gate of the writing side and decides when written records become visible to the peer. Records are published
-/// at once, with two exceptions: those written by user code that runs inline while more records are ready to be read,
-/// and those of the calls of a batch after its first. Their publish is deferred: that of inline code for at most 16
-/// frames or some 20 µs, that of a batch until its end or 4 KiB. No record becomes visible without the wake-up that the
-/// peer is owed.
+/// at once, with two exceptions. User code that runs inline while more records are ready defers its publishes, up to 16
+/// frames or about 20 µs. A batch defers those of all calls but its first, until it ends or has 4 KiB. Every publish is
+/// followed by the wake-up that the peer needs.
 /// </summary>
 internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter writer)
 {
     // More frames would keep the peer waiting for longer than a wake-up takes.
-    private const int MostDeferredFrames = 16;
+    private const int MaxDeferredFrames = 16;
 
     private readonly Gate _gate = new();
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
@@ -26,7 +25,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     /// <summary>Whether records are in the ring whose publish was deferred. A hint outside the gate.</summary>
     public bool HasDeferred => _hasDeferred;
 
-    /// <summary>Enters the gate. It is never held for serialising, user code or a wake-up of the peer.</summary>
+    /// <summary>Enters the gate; see <see cref="FrameSender"/> for what may happen inside.</summary>
     public Scope Enter()
     {
         _gate.Take();
@@ -34,8 +33,8 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     }
 
     /// <summary>
-    /// Publishes deferred records. Called by a thread that has read all available records, has taken the reader role or
-    /// an event loop, and at the end of a batch.
+    /// Publishes deferred records. Called when all available records were read, when a thread has taken the reader role
+    /// or an event loop, and at the end of a batch.
     /// </summary>
     public void FlushDeferred()
     {
@@ -55,9 +54,9 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     }
 
     // The caller holds the gate.
-    private Doorbell DeferIfReadingOn()
+    private Doorbell DeferIfMoreToRead()
     {
-        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
+        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MaxDeferredFrames)
         {
             return PublishNow();
         }
@@ -97,7 +96,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
         public void Publish() => _publication = Publication.Now;
 
         /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
-        public void PublishOrDefer() => _publication = Publication.UnlessReadingOn;
+        public void PublishOrDefer() => _publication = Publication.UnlessMoreToRead;
 
         /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
         public void Defer() => _publication = Publication.WithBatch;
@@ -123,7 +122,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
                     doorbell = _publication switch
                     {
                         Publication.Now => gate.PublishNow(),
-                        Publication.UnlessReadingOn => gate.DeferIfReadingOn(),
+                        Publication.UnlessMoreToRead => gate.DeferIfMoreToRead(),
                         Publication.WithBatch => gate.DeferForBatch(),
                         _ => Doorbell.None,
                     };
@@ -135,7 +134,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
                 gate._gate.Exit();
             }
 
-            gate.OnLeft(doorbell);
+            gate.WakePeerOrClose(doorbell);
             toQueue?.ForEach(static call => call.QueueUserCode());
         }
     }
@@ -144,12 +143,12 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     {
         None,
         Now,
-        UnlessReadingOn,
+        UnlessMoreToRead,
         WithBatch,
     }
 
     // Outside the gate: a wake-up is a system call, and closing the link logs.
-    private void OnLeft(Doorbell doorbell)
+    private void WakePeerOrClose(Doorbell doorbell)
     {
         if (doorbell != Doorbell.None)
         {

@@ -26,9 +26,9 @@ internal sealed class SleepingCallers
     }
 
     /// <summary>
-    /// Signals one caller when the role is free. That caller takes the role, or leaves and then checks for other
-    /// sleepers. Signalling all callers would wake many threads for the work of one. The last one to arrive has the
-    /// warmest caches.
+    /// Signals one caller when the role is free. That caller takes the role, or leaves and then signals the next one.
+    /// Signalling all callers would wake many threads for the work of one. The caller that arrived last is signalled,
+    /// because its caches are warmest.
     /// </summary>
     public void SignalOne()
     {

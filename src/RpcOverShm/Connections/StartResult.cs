@@ -9,11 +9,11 @@ internal enum StartResult
     Started,
 
     /// <summary>The call was abandoned before it was sent.</summary>
-    GivenUp,
+    Abandoned,
 
     /// <summary>The peer's limit of concurrent calls is reached.</summary>
     TooManyCalls,
 
-    /// <summary>A one-way call waits for room, because the peer is behind with those before it.</summary>
+    /// <summary>The one-way call waits for room: the peer has not ended enough of the earlier ones.</summary>
     NoRoom,
 }

@@ -70,17 +70,17 @@ internal sealed class AutoResetLatch
 
     /// <summary>
     /// Waits for a signal and takes it, or returns when the time has passed. If that takes longer than
-    /// <see cref="WaitBounds.Patience"/>, it becomes a <see cref="WaitLong"/>. A time of zero or less has passed.
+    /// <see cref="WaitBounds.MaxFastWait"/>, it becomes a <see cref="WaitLong"/>. A time of zero or less has passed.
     /// </summary>
     /// <exception cref="ThreadInterruptedException">
     /// The thread was interrupted, and the wait has become long. A short one leaves that to the thread's next wait.
     /// </exception>
     public void Wait(TimeSpan longest)
     {
-        bool isShort = longest <= WaitBounds.Patience;
-        if (!Sleep(isShort ? longest : WaitBounds.Patience) && !isShort)
+        bool isShort = longest <= WaitBounds.MaxFastWait;
+        if (!Sleep(isShort ? longest : WaitBounds.MaxFastWait) && !isShort)
         {
-            WaitLong(longest - WaitBounds.Patience);
+            WaitLong(longest - WaitBounds.MaxFastWait);
         }
     }
 

@@ -12,7 +12,7 @@ internal abstract class DescriptorSource : EventSource
 
     public sealed override bool HasWork => false;
 
-    public sealed override bool IsUnattended => false;
+    public sealed override bool NeedsReader => false;
 
     /// <summary>The descriptor that is watched, or was last; null before that.</summary>
     protected SafeHandle? Descriptor { get; private set; }
@@ -75,7 +75,7 @@ internal abstract class DescriptorSource : EventSource
     /// </summary>
     protected abstract void OnReady();
 
-    protected sealed override long? FindUnrung() => null;
+    protected sealed override MissedDoorbell? FindMissedDoorbell() => null;
 
     protected sealed override void OnLostDoorbell()
     {

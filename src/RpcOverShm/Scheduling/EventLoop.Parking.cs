@@ -105,7 +105,7 @@ internal sealed partial class EventLoop
         {
             // StoreLoad: the state is stored before the look. A thread that stops reading does so before it looks at
             // the state. Looked at before the source may be unmapped.
-            bool isUnattended = source.IsUnattended;
+            bool isUnattended = source.NeedsReader;
             Drop(index);
             if (isUnattended)
             {

@@ -29,7 +29,7 @@ internal sealed partial class EventLoop
 
         ProcessCounts.TakeOvers.Add();
 
-        _current?.OnTakingOver();
+        _current?.OnTakeOverStarting();
         spares.RequestThread();
     }
 

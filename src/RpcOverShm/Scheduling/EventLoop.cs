@@ -26,7 +26,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     private const ulong WakeKey = 0;
 
     // The limit of threads stuck in user code that has lost the loop.
-    private const int MostStuckThreads = 16;
+    private const int MaxStuckThreads = 16;
 
     // The longest time for which a doorbell waits while other sources have work, but for the run of one of them.
     private const long PollMicroseconds = 50;
@@ -100,7 +100,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     public int StuckThreads => _stuck;
 
     /// <summary>Whether so many threads are stuck that no more user code should run on the loop's thread.</summary>
-    public bool IsFullOfStuck => _stuck >= MostStuckThreads;
+    public bool IsFullOfStuck => _stuck >= MaxStuckThreads;
 
     /// <summary>
     /// Whether other sources than the running one have had work lately. Used by the loop's own thread.
@@ -341,7 +341,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
             // The rotation goes on behind the source whose user code is stuck, or the others would never have a turn.
             _current = null;
             _index++;
-            stuck.OnTakenOver();
+            stuck.OnLoopLost();
         }
     }
 

@@ -24,7 +24,7 @@ internal abstract class EventSource
 
     private int _state;
     private int _isPosted;
-    private long? _suspectAt; // where the doorbell was missing at the last check
+    private MissedDoorbell? _suspect; // the doorbell that was missing at the last check
 
     /// <summary>The loop that serves this source; null before it was added.</summary>
     public EventLoop? Loop { get; set; }
@@ -106,7 +106,7 @@ internal abstract class EventSource
     public abstract bool TryPark();
 
     /// <summary>Returns whether a source that has just been parked has nobody who looks after it.</summary>
-    public abstract bool IsUnattended { get; }
+    public abstract bool NeedsReader { get; }
 
     /// <summary>The socket became readable, or has ended.</summary>
     public abstract void OnSocket();
@@ -118,14 +118,14 @@ internal abstract class EventSource
     public abstract void DrainSocket(bool hasEnded);
 
     /// <summary>User code of this source has lost the loop. Called by the thread that goes on with the loop.</summary>
-    public virtual void OnTakenOver()
+    public virtual void OnLoopLost()
     {
     }
 
     /// <summary>
     /// The run of user code of this source is being taken over. Called before another thread goes on.
     /// </summary>
-    public virtual void OnTakingOver()
+    public virtual void OnTakeOverStarting()
     {
     }
 
@@ -138,10 +138,9 @@ internal abstract class EventSource
     }
 
     /// <summary>
-    /// Returns the position at which the source asked for the doorbell, if there is data or space nevertheless; else
-    /// null.
+    /// Returns the doorbell that the source asked for and that was not sent although there is data or space; else null.
     /// </summary>
-    protected abstract long? FindUnrung();
+    protected abstract MissedDoorbell? FindMissedDoorbell();
 
     /// <summary>A doorbell was lost: a defect of this library or of the peer.</summary>
     protected abstract void OnLostDoorbell();
@@ -153,16 +152,16 @@ internal abstract class EventSource
     /// </summary>
     internal bool CheckParked(bool isOnTime)
     {
-        long? at = FindUnrung();
-        bool isLost = at is not null && at == _suspectAt && isOnTime;
-        _suspectAt = isLost ? null : at;
+        MissedDoorbell? missed = FindMissedDoorbell();
+        bool isLost = missed is not null && missed == _suspect && isOnTime;
+        _suspect = isLost ? null : missed;
         if (isLost)
         {
             OnLostDoorbell();
             Request();
         }
 
-        return _suspectAt is not null;
+        return _suspect is not null;
     }
 
     /// <summary>
@@ -193,3 +192,8 @@ internal abstract class EventSource
 
     internal void SetRemoved() => Interlocked.Exchange(ref _state, Removed);
 }
+
+/// <summary>A doorbell that a source asked for and that was not sent, although there is data or space.</summary>
+/// <param name="IsForSpace">Whether it is for space in the outgoing ring, not for data in the incoming one.</param>
+/// <param name="Position">The position in that ring.</param>
+internal readonly record struct MissedDoorbell(bool IsForSpace, long Position);

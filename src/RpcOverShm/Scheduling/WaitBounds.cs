@@ -23,7 +23,7 @@ internal static class WaitBounds
     /// sleep in a system call: its thread pool adds no other thread, and <see cref="Thread.Interrupt"/> does not end
     /// it. So the thread goes on in a wait of .NET, which costs some microseconds more.
     /// </summary>
-    public static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(20);
+    public static readonly TimeSpan MaxFastWait = TimeSpan.FromMilliseconds(20);
 
     /// <summary>
     /// Returns the timeout of a sleep of a thread that has a deadline, or none: the safety timeout, or the remaining

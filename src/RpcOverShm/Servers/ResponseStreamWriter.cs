@@ -51,7 +51,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
 
         Task<bool> write =
-            call.Owner.Budget.IsFullOfAnswers ? WriteLaterAsync(message) : StartWrite(message);
+            call.Owner.Budget.IsSendQueueFull ? WriteLaterAsync(message) : StartWrite(message);
         if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);

@@ -33,7 +33,7 @@ internal sealed partial class ServerCall
         Ticket = chain;
         if (chain?.Caller is { } caller)
         {
-            caller.IsCalledBack = true;
+            caller.HasCallback = true;
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
@@ -66,7 +66,7 @@ internal sealed partial class ServerCall
         RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));
     }
 
-    public override void OnHeadLate(TimeSpan limit)
+    public override void OnHeadTimedOut(TimeSpan limit)
     {
         if (IsEnded)
         {
@@ -81,7 +81,7 @@ internal sealed partial class ServerCall
         RefuseAtStart(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
     }
 
-    public override void OnHeadNotKept(BufferBudget full)
+    public override void OnHeadOverBudget(BufferBudget full)
     {
         ReportFull(full);
         RefuseAtStart(new StatusTrailer(StatusMapping.BufferFull(full), IsNotProcessed: true));
@@ -116,19 +116,19 @@ internal sealed partial class ServerCall
 
     public override void OnCancel()
     {
-        PartialHead?.Drop();
+        PartialHead?.Discard();
         PartialHead = null;
         Stop(Status.DefaultCancelled);
 
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
-        Connection.Sender.CutShort(this);
+        Connection.Sender.StopMessages(this);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
     {
         // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
         // on for long, and does not keep the other calls.
-        if (!IsOneWay || !IsAllSent || !owner.TryOrphan(this))
+        if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
         {
             EndUnanswered();
             Connection.Sender.Forget(this);

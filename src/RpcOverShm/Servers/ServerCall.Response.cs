@@ -153,7 +153,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         }
         else if (!IsEnded)
         {
-            bool isBroken = Connection.Sender.BreakOff(this) && status.StatusCode == StatusCode.OK;
+            bool isBroken = Connection.Sender.StopParts(this) && status.StatusCode == StatusCode.OK;
             TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
         }
     }
@@ -205,7 +205,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         if (isStop)
         {
             // The End must not wait behind a message without credit: a client that does not read grants none.
-            Connection.Sender.CutShort(this);
+            Connection.Sender.StopMessages(this);
         }
 
         if (!isStop)
@@ -241,7 +241,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     // A client may not listen for failures, and may have left.
     private void ReportOneWay(Status status, bool isLogged)
     {
-        if (!IsAllSent && !_isRefused)
+        if (!IsRequestComplete && !_isRefused)
         {
             return; // The client has not handed the call over, and knows of its end.
         }

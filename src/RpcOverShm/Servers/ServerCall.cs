@@ -79,7 +79,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override int Depth => Ticket?.Depth ?? 0;
 
-    public override ParentCall? Reference => new ParentCall(Connection.Id, Id);
+    public override ParentCall? AsParent => new ParentCall(Connection.Id, Id);
 
     public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
@@ -124,7 +124,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     // A callback of a call for which a thread blocks runs on that thread.
-    protected override bool TryHandOver() => Ticket?.Caller?.TryRunHere(this) == true;
+    protected override bool TryRunOnCallerThread() => Ticket?.Caller?.TryRunOnBlockedThread(this) == true;
 
     /// <summary>
     /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
@@ -227,7 +227,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private void AfterEnd(bool cancelsMethod)
     {
         Volatile.Read(ref _deadline)?.Dispose();
-        PartialHead?.Drop(); // The client may never send the rest.
+        PartialHead?.Discard(); // The client may never send the rest.
         Requests?.Abort();
         if (cancelsMethod)
         {

@@ -27,7 +27,7 @@ internal sealed partial class ServerConnection
     public int Late => Volatile.Read(ref _late);
 
     // Whether no method may begin, because of answers that the client does not read.
-    private bool IsPausedByAnswers => Budget.IsFullOfAnswers || Late > 0;
+    private bool IsPausedByAnswers => Budget.IsSendQueueFull || Late > 0;
 
     /// <summary>
     /// Waits until the answer of a method may be queued, or its call has ended. The caller then calls
@@ -36,7 +36,7 @@ internal sealed partial class ServerConnection
     public async Task WaitToAnswerAsync(CancellationToken ended)
     {
         Interlocked.Increment(ref _late);
-        while (Budget.IsFullOfAnswers && !ended.IsCancellationRequested)
+        while (Budget.IsSendQueueFull && !ended.IsCancellationRequested)
         {
             var turn = new LinkedListNode<TaskCompletionSource>(
                 new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
@@ -49,7 +49,7 @@ internal sealed partial class ServerConnection
             // StoreLoad: the method is in the queue before this thread checks the answers. A thread that has sent
             // answers counts them off before it checks the queue.
             Interlocked.MemoryBarrier();
-            if (!Budget.IsFullOfAnswers)
+            if (!Budget.IsSendQueueFull)
             {
                 LetAnswer();
             }
@@ -90,7 +90,7 @@ internal sealed partial class ServerConnection
     {
         using (_answersLock.Enter())
         {
-            for (int let = 0; let < MostAnswersPerEvent && _answers.Count > 0 && !Budget.IsFullOfAnswers; let++)
+            for (int let = 0; let < MostAnswersPerEvent && _answers.Count > 0 && !Budget.IsSendQueueFull; let++)
             {
                 _answers.First!.Value.SetResult();
                 _answers.RemoveFirst();

@@ -34,7 +34,7 @@ internal sealed partial class ServerConnection
     /// </summary>
     public CallTicket? FindChain(ServerCall call, ParentCall name)
     {
-        if (Connection.FindCaller(name) is { } caller)
+        if (Connection.FindCallbackOrigin(name) is { } caller)
         {
             // Nobody waits for what a one-way call does.
             RunningCall? maker = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;

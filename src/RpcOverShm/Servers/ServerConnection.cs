@@ -127,11 +127,11 @@ internal sealed partial class ServerConnection
     /// Whether no call and no method lives, and none has begun or ended since the last look; false at the first look.
     /// One thread at a time looks.
     /// </summary>
-    public bool IsQuietSinceLastCheck()
+    public bool CheckQuiet()
     {
         // A method that ignores its token runs on after the end of its call.
         (long admitted, bool isIdle) = (Admitted, Running == 0);
-        bool isQuiet = Connection.IsQuietSinceLastCheck()
+        bool isQuiet = Connection.CheckQuiet()
             && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
         (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
         return isQuiet;

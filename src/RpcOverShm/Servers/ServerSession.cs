@@ -62,7 +62,7 @@ internal sealed class ServerSession
     public bool CheckIdle()
     {
         // A connection that was closed may still have methods of one-way calls.
-        bool isQuiet = Connection.CloseReason is null && _connection.IsQuietSinceLastCheck();
+        bool isQuiet = Connection.CloseReason is null && _connection.CheckQuiet();
         _quietLooks = isQuiet ? _quietLooks + 1 : 0;
         return _quietLooks == IdleTimer.QuietChecks;
     }

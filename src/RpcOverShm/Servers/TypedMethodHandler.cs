@@ -73,7 +73,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
         Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
-        if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsFullOfAnswers)
+        if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsSendQueueFull)
         {
             return EndLaterAsync(call, context, running);
         }
@@ -106,7 +106,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         TResponse response = await running.ConfigureAwait(false);
         ServerConnection owner = call.Owner;
-        if (call.IsOneWay || !owner.Budget.IsFullOfAnswers)
+        if (call.IsOneWay || !owner.Budget.IsSendQueueFull)
         {
             call.EndWith(ResponseMarshaller(call), response, context);
             return;

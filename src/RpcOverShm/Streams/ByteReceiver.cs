@@ -37,7 +37,7 @@ internal sealed class ByteReceiver
     public bool HasWork => _pending.IsWaiting && IsReadable();
 
     /// <summary>Whether this side is armed for the event loop and has data. For the event loop.</summary>
-    public bool HasUnrungData =>
+    public bool HasMissedDoorbell =>
         _pending.IsWaiting && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData && !_link.IsClosed;
 
     /// <summary>Reads available bytes; blocks until there are some. Returns 0 after the peer's last byte.</summary>

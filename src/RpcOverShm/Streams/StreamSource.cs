@@ -12,7 +12,7 @@ internal sealed class StreamSource(PeerLink link, ByteReceiver receiver, ByteSen
     public override bool HasWork => receiver.HasWork || sender.HasWork;
 
     // A read or write that begins to wait requests the loop.
-    public override bool IsUnattended => false;
+    public override bool NeedsReader => false;
 
     public override bool Run(LoopThread me)
     {
@@ -44,17 +44,25 @@ internal sealed class StreamSource(PeerLink link, ByteReceiver receiver, ByteSen
 
     public override void Leave() => link.Leave();
 
-    protected override long? FindUnrung()
+    protected override MissedDoorbell? FindMissedDoorbell()
     {
         if (!link.TryEnter())
         {
             return null;
         }
 
-        // Positions are even, so space is told from data by an odd number.
-        long? at = receiver.HasUnrungData ? link.Reader.Position : sender.HasWork ? link.Writer.HeadHint + 1 : null;
+        MissedDoorbell? missed = null;
+        if (receiver.HasMissedDoorbell)
+        {
+            missed = new MissedDoorbell(IsForSpace: false, link.Reader.Position);
+        }
+        else if (sender.HasWork)
+        {
+            missed = new MissedDoorbell(IsForSpace: true, link.Writer.HeadHint);
+        }
+
         link.Leave();
-        return at;
+        return missed;
     }
 
     protected override void OnLostDoorbell() => link.OnSafetyTimeout(isLostWakeup: true);

@@ -121,7 +121,7 @@ internal static class ClientViolations
         OnStream(
             "continuation of no head",
             peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
-            "in the wrong place"),
+            "that continues no head"),
         new("message before the head is complete", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, UnaryHead);
@@ -201,18 +201,18 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 100);
-        }, "A Message of one-way call 0.1, which has one message"),
+        }, "The peer sent a Message frame for one-way call 0.1. Such a call has one message"),
         new("half-close of a one-way call without a message", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.HalfClose, First);
-        }, "A HalfClose of one-way call 0.1, which has one message"),
+        }, "The peer sent a HalfClose frame for one-way call 0.1. Such a call has one message"),
         new("half-close of a one-way call behind its message", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.Message, First, FrameFlags.Single, body: s_bytes, argument: 100);
             peer.Send(FrameKind.HalfClose, First);
-        }, "A HalfClose of one-way call 0.1, which has one message"),
+        }, "The peer sent a HalfClose frame for one-way call 0.1. Such a call has one message"),
         new("half-close of a one-way call inside its message", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
@@ -223,7 +223,7 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.Credit, First, argument: 1);
-        }, "A Credit of one-way call 0.1, which has one message"),
+        }, "The peer sent a Credit frame for one-way call 0.1. Such a call has one message"),
         BehindOneWay("half-close", peer => peer.Send(FrameKind.HalfClose, First)),
         BehindOneWay("cancel", peer => peer.Send(FrameKind.Cancel, First)),
         BehindOneWay("message", peer => peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100)),
@@ -233,13 +233,13 @@ internal static class ClientViolations
             peer.Send(
                 FrameKind.Message, First, FrameFlags.Single | FrameFlags.HalfClose, body: s_bytes, argument: 100);
             peer.Send(FrameKind.HalfClose, First);
-        }, "A frame for call 0.1 behind its last one"),
+        }, "The peer sent a frame for call 0.1 after its last one"),
         new("frame behind a one-way call that was cancelled", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.Cancel, First);
             peer.Send(FrameKind.Cancel, First);
-        }, "A frame for call 0.1 behind its last one"),
+        }, "The peer sent a frame for call 0.1 after its last one"),
         new(
             "one-way call under the server's ids",
             peer => peer.Send(FrameKind.CallStart, new CallId(0, 1, true), WholeOneWay, UnaryHead, Message("x")),
@@ -279,7 +279,7 @@ internal static class ClientViolations
             peer.Send(FrameKind.CallStart, First, WholeOneWay, UnaryHead, Message("x"));
             act(peer);
         },
-        "A frame for call 0.1 behind its last one");
+        "The peer sent a frame for call 0.1 after its last one");
 
     private static byte[] MetadataHead(string key, byte[] value, uint valueLength) =>
     [

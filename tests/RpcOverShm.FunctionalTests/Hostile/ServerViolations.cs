@@ -44,7 +44,7 @@ internal static class ServerViolations
             "credit for the connection",
             peer => peer.Send(FrameKind.Credit, argument: 1),
             "a Credit for call 0"),
-        new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "where none are served"),
+        new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "this side serves no calls"),
         new("start of the client's own call", peer => peer.StartUnary(First), "may not send it"),
         new(
             "half a start of the client's own call",
@@ -59,7 +59,7 @@ internal static class ServerViolations
         new(
             "continuation of no head",
             peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
-            "in the wrong place"),
+            "that continues no head"),
         new("message beyond its own length", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);

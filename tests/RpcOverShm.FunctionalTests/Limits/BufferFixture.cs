@@ -52,6 +52,6 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
     }
 
     protected static Task AssertNothingKeptAsync(ShmRig rig, BufferBudget budget) => Timeouts.Eventually(
-        () => budget.UsedBytes == 0 && budget.AnswerBytes == 0 && rig.Server.Running!.Budget.UsedBytes == 0,
+        () => budget.UsedBytes == 0 && budget.UnsentBytes == 0 && rig.Server.Running!.Budget.UsedBytes == 0,
         "everything is given back");
 }

@@ -41,8 +41,8 @@ internal sealed class UnreadAnswerTests : BufferFixture
         await peer.ReadByVictimAsync();
         ServerConnection served = rig.Served.Single(one => one.Budget == budget);
         await Timeouts.Eventually(
-            () => Volatile.Read(ref begun) + served.Queued == Calls && budget.IsFullOfAnswers);
-        (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.AnswerBytes, budget.IsFullOfAnswers);
+            () => Volatile.Read(ref begun) + served.Queued == Calls && budget.IsSendQueueFull);
+        (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.UnsentBytes, budget.IsSendQueueFull);
         await AssertServedAsync(rig);
         await StartWholeAsync(peer, Calls, Message("x"));
         await Timeouts.Eventually(() => served.Queued > 0, "the next call waits");
@@ -90,7 +90,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         await StartWholeAsync(peer, 0, Message("large"));
-        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
+        await Timeouts.Eventually(() => budget.IsSendQueueFull);
         for (int i = 1; i <= Waiting; i++)
         {
             await StartWholeAsync(peer, i, Message("x"));
@@ -142,7 +142,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         await StartWholeAsync(peer, 1, Message("1"));
         Assert.That(begun.Wait(Timeouts.Wait));
         mayEnd[0].SetResult();
-        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
+        await Timeouts.Eventually(() => budget.IsSendQueueFull);
         mayEnd[1].SetResult();
         await Timeouts.Eventually(() => served.Late == 1, "the second answer waits");
 
@@ -185,7 +185,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         mayWrite.SetResult();
         await Timeouts.Eventually(() => served.Late == Calls - CountMessages());
         int serialised = CountMessages();
-        long bytes = budget.AnswerBytes;
+        long bytes = budget.UnsentBytes;
         int ended = 0;
         while (ended < Calls)
         {
@@ -242,7 +242,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
 
             Assert.That(SpinWait.SpinUntil(() => served.Running == calls, Timeouts.Wait));
             waitingBefore = served.Queued;
-            await Timeouts.Eventually(() => budget.IsFullOfAnswers && begun + served.Queued == calls);
+            await Timeouts.Eventually(() => budget.IsSendQueueFull && begun + served.Queued == calls);
             begunUnread = begun;
         }
 

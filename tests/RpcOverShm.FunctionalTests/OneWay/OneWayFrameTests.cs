@@ -111,7 +111,7 @@ internal sealed class OneWayFrameTests : IDisposable
 
         Assert.That(
             await server.ClosedAsync(),
-            Does.Contain($"A {kind} of one-way call 0.1, which is answered by an End without a message"));
+            Does.Contain($"The peer sent a {kind} frame for one-way call 0.1. The response to such a call is an End"));
     }
 
     [Test]

@@ -190,7 +190,7 @@ internal abstract class FrameTarget : FuzzTarget
         FrameSender sender = connection.Sender;
         sender.Close();
         IEnumerable<ConnectionCall> calls = sender.Outgoing.Snapshot().Concat(sender.Incoming.Snapshot());
-        foreach (ConnectionCall call in ReceiverOf(connection).Ending is { } ending ? calls.Append(ending) : calls)
+        foreach (ConnectionCall call in ReceiverOf(connection).EndingCall is { } ending ? calls.Append(ending) : calls)
         {
             call.OnConnectionClosed(reason);
             call.RunUserCode();

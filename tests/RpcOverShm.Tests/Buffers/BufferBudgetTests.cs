@@ -43,33 +43,33 @@ internal sealed class BufferBudgetTests
     {
         int sunk = 0;
         _budget.OnResponsesDrained = () => sunk++;
-        _budget.TakeAnswer(4 * MiB);
-        bool atHalf = _budget.IsFullOfAnswers;
-        _budget.TakeAnswer(1);
-        _budget.TakeAnswer(1);
-        bool above = _budget.IsFullOfAnswers;
+        _budget.TakeUnsent(4 * MiB);
+        bool atHalf = _budget.IsSendQueueFull;
+        _budget.TakeUnsent(1);
+        _budget.TakeUnsent(1);
+        bool above = _budget.IsSendQueueFull;
 
-        _budget.GiveAnswer(1);
+        _budget.GiveUnsent(1);
         int sunkAbove = sunk;
-        _budget.GiveAnswer(1);
+        _budget.GiveUnsent(1);
 
         Assert.That((atHalf, above, sunkAbove, sunk), Is.EqualTo((false, true, 0, 1)));
-        _budget.GiveAnswer(4 * MiB);
-        Assert.That((_budget.UsedBytes, _budget.AnswerBytes), Is.EqualTo((0L, 0L)));
+        _budget.GiveUnsent(4 * MiB);
+        Assert.That((_budget.UsedBytes, _budget.UnsentBytes), Is.EqualTo((0L, 0L)));
     }
 
     [Test]
     public void IsFullOfAnswers_WhileOthersFillTheWhole_AboveTheShare()
     {
         var other = new BufferBudget("other", 8 * MiB, _server);
-        other.TakeAnswer(6 * MiB);
-        _budget.TakeAnswer(BufferBudget.AnswerShareBytes);
-        bool atShare = _budget.IsFullOfAnswers;
-        _budget.TakeAnswer(1);
+        other.TakeUnsent(6 * MiB);
+        _budget.TakeUnsent(BufferBudget.UnsentShareBytes);
+        bool atShare = _budget.IsSendQueueFull;
+        _budget.TakeUnsent(1);
 
-        Assert.That((atShare, _budget.IsFullOfAnswers), Is.EqualTo((false, true)));
-        other.GiveAnswer(6 * MiB);
-        _budget.GiveAnswer(BufferBudget.AnswerShareBytes + 1);
+        Assert.That((atShare, _budget.IsSendQueueFull), Is.EqualTo((false, true)));
+        other.GiveUnsent(6 * MiB);
+        _budget.GiveUnsent(BufferBudget.UnsentShareBytes + 1);
     }
 
     [TestCase(true)]
@@ -78,17 +78,17 @@ internal sealed class BufferBudgetTests
     {
         int sunk = 0;
         var other = new BufferBudget("other", 8 * MiB, _server);
-        other.TakeAnswer(6 * MiB);
-        _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);
+        other.TakeUnsent(6 * MiB);
+        _budget.TakeUnsent(BufferBudget.UnsentShareBytes + 1);
         _budget.OnResponsesDrained = () => sunk++;
-        bool isHeld = isHeldBefore && _budget.IsFullOfAnswers;
+        bool isHeld = isHeldBefore && _budget.IsSendQueueFull;
         _budget.End();
-        isHeld |= _budget.IsFullOfAnswers;
+        isHeld |= _budget.IsSendQueueFull;
 
-        other.GiveAnswer(6 * MiB);
+        other.GiveUnsent(6 * MiB);
 
         Assert.That((isHeld, sunk), Is.EqualTo((true, 0)));
-        _budget.GiveAnswer(BufferBudget.AnswerShareBytes + 1);
+        _budget.GiveUnsent(BufferBudget.UnsentShareBytes + 1);
     }
 
     [Test]
@@ -139,14 +139,14 @@ internal sealed class BufferBudgetTests
         _budget.OnResponsesDrained = () => sunk++;
         var other = new BufferBudget("other", 8 * MiB, _server);
         other.TryTake(4 * MiB);
-        _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);
-        bool isHeld = _budget.IsFullOfAnswers;
+        _budget.TakeUnsent(BufferBudget.UnsentShareBytes + 1);
+        bool isHeld = _budget.IsSendQueueFull;
         other.TryTake(2);
 
         other.Give(2);
-        (int Sunk, bool IsHeld) above = (sunk, _budget.IsFullOfAnswers);
+        (int Sunk, bool IsHeld) above = (sunk, _budget.IsSendQueueFull);
         other.Give(1);
-        (int Sunk, bool IsHeld) below = (sunk, _budget.IsFullOfAnswers);
+        (int Sunk, bool IsHeld) below = (sunk, _budget.IsSendQueueFull);
         other.Give((4 * MiB) - 1);
 
         Assert.That((isHeld, above, below), Is.EqualTo((true, (0, true), (1, false))));

@@ -120,13 +120,13 @@ public partial class CallGateTests
 
         Assert.That(gate.TryEnter(nested));
         Assert.That(gate.TryEnter(second), Is.False, "one at a time");
-        Assert.That(RunningCall.Find(parent.Reference!, gate), Is.SameAs(parent));
-        Assert.That(RunningCall.Find(parent.Reference!, new CallGate(limit: 1)), Is.Null, "of another server");
+        Assert.That(RunningCall.Find(parent.AsParent!, gate), Is.SameAs(parent));
+        Assert.That(RunningCall.Find(parent.AsParent!, new CallGate(limit: 1)), Is.Null, "of another server");
         parent.End();
         gate.Leave(null, parent);
 
         Assert.That(gate.Inside, Is.EqualTo(1));
-        Assert.That(RunningCall.Find(parent.Reference!, gate), Is.Null);
+        Assert.That(RunningCall.Find(parent.AsParent!, gate), Is.Null);
         Assert.That(gate.TryEnter(second), Is.False);
         gate.Leave(nested);
         Assert.That(gate.Inside, Is.Zero);
@@ -190,7 +190,7 @@ public partial class CallGateTests
             {
                 RunningCall call = Named(rig, gate, number);
                 call.Publish();
-                ParentCall name = call.Reference!;
+                ParentCall name = call.AsParent!;
                 wrong += RunningCall.Find(name with { }, gate) == call ? 0 : 1;
                 call.End();
                 wrong += RunningCall.Find(name, gate) is null ? 0 : 1;

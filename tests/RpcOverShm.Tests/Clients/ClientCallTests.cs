@@ -67,7 +67,7 @@ internal sealed class ClientCallTests
         SingleResponseCall<string> call = Unary(isBlocking: true);
         Assert.That(call.TryArm(new CallOptions(deadline: DateTime.UtcNow.AddSeconds(1))), Is.True);
 
-        call.WatchDeadline();
+        call.StartDeadlineTimer();
 
         await Timeouts.Eventually(() => call.IsFinished);
         Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
@@ -182,7 +182,7 @@ internal sealed class ClientCallTests
         Assert.That(ended.TryAttach(_rig.Connection), Is.False);
         Assert.That(
             _rig.Connection.StartCall(attached, FrameFlags.None, "head"u8, default),
-            Is.EqualTo(StartResult.GivenUp));
+            Is.EqualTo(StartResult.Abandoned));
         Assert.That(_rig.Connection.OutgoingCount, Is.Zero);
         _rig.Start(Unary(isBlocking: false)); // The peer sees this one first.
     }

@@ -41,7 +41,7 @@ internal sealed class OneWayCallTests
         SingleResponseCall<string> call = Start(isBlocking);
         if (isSentLater)
         {
-            call.OnSentLater();
+            call.OnOneWaySent();
         }
 
         s_rivals[rival](call);
@@ -75,8 +75,8 @@ internal sealed class OneWayCallTests
 
         StartResult result = _rig.Connection.StartOneWay(call, FrameFlags.OneWay, "head"u8, default);
 
-        Assert.That((result, _rig.Connection.OneWayCount), Is.EqualTo((StartResult.GivenUp, 0)));
-        Assert.That(OutboundQueue.IsOver(call), Is.True);
+        Assert.That((result, _rig.Connection.OneWayCount), Is.EqualTo((StartResult.Abandoned, 0)));
+        Assert.That(OutboundQueue.IsSendingOver(call), Is.True);
     }
 
     [Test]

@@ -53,7 +53,7 @@ public class BlockingCallerTests
             peer.Join();
 
             Assert.That(sentByCaller, Is.LessThanOrEqualTo(MostSent), $"in call {i}");
-            Assert.That(budget.AnswerBytes, Is.GreaterThan(Ring), "The call has ended long before the upload.");
+            Assert.That(budget.UnsentBytes, Is.GreaterThan(Ring), "The call has ended long before the upload.");
         }
     }
 

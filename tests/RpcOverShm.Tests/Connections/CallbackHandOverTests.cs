@@ -17,8 +17,8 @@ internal sealed class CallbackHandOverTests
         var done = new RecordingCall(waiter: new AutoResetLatch());
         done.Complete();
 
-        Assert.That(new RecordingCall().TryRunHere(Due()), Is.False);
-        Assert.That(done.TryRunHere(Due()), Is.False);
+        Assert.That(new RecordingCall().TryRunOnBlockedThread(Due()), Is.False);
+        Assert.That(done.TryRunOnBlockedThread(Due()), Is.False);
     }
 
     [Test]
@@ -26,15 +26,16 @@ internal sealed class CallbackHandOverTests
     {
         int alarms = 0;
         var caller = new RecordingCall(waiter: new AutoResetLatch { Alarm = () => alarms++ });
-        Assert.That(caller.TryRunHere(Due()), Is.False, "It does not wait yet.");
-        caller.EnterCallbacks();
+        Assert.That(caller.TryRunOnBlockedThread(Due()), Is.False, "It does not wait yet.");
+        caller.AcceptCallbacks();
 
-        Assert.That(caller.TryRunHere(Due()), Is.True);
+        Assert.That(caller.TryRunOnBlockedThread(Due()), Is.True);
 
         Assert.That(alarms, Is.EqualTo(1));
-        Assert.That((caller.Waiter!.IsSignalled, caller.Waiter.HasWork, caller.IsDue), Is.EqualTo((true, true, true)));
+        Assert.That((caller.Waiter!.IsSignalled, caller.Waiter.HasWork), Is.EqualTo((true, true)));
+        Assert.That(caller.HasWorkForThread);
         caller.Waiter.Queue.RunOne(exception => throw exception);
-        Assert.That((_ran, caller.IsDue), Is.EqualTo((1, false)));
+        Assert.That((_ran, caller.HasWorkForThread), Is.EqualTo((1, false)));
     }
 
     [Test]
@@ -48,18 +49,18 @@ internal sealed class CallbackHandOverTests
             Prepare = () =>
             {
                 caller = new RecordingCall(waiter: new AutoResetLatch());
-                caller.EnterCallbacks();
+                caller.AcceptCallbacks();
                 callback = Due();
             },
             Left = () =>
             {
                 caller.Complete();
-                caller.LeaveCallbacks();
+                caller.StopAcceptingCallbacks();
                 return true;
             },
             Right = () =>
             {
-                bool isTaken = caller.TryRunHere(callback);
+                bool isTaken = caller.TryRunOnBlockedThread(callback);
                 handedOver += isTaken ? 1 : 0;
                 return isTaken;
             },
@@ -80,12 +81,12 @@ internal sealed class CallbackHandOverTests
     public async Task Callback_OfAThreadThatWasInterrupted_GoesToThePool()
     {
         var caller = new RecordingCall(waiter: new AutoResetLatch());
-        caller.EnterCallbacks();
-        Assert.That(caller.TryRunHere(Due()), Is.True);
+        caller.AcceptCallbacks();
+        Assert.That(caller.TryRunOnBlockedThread(Due()), Is.True);
 
-        caller.LeaveCallbacks();
+        caller.StopAcceptingCallbacks();
 
-        Assert.That(caller.TryRunHere(Due()), Is.False);
+        Assert.That(caller.TryRunOnBlockedThread(Due()), Is.False);
         await Timeouts.Eventually(() => Volatile.Read(ref _ran) == 1);
     }
 

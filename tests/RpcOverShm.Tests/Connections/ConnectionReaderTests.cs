@@ -62,7 +62,7 @@ public class ConnectionReaderTests
             rig.Reader.UncountBlocked();
         }
 
-        rig.Reader.FindReader();
+        rig.Reader.EnsureReader();
 
         Assert.That(() => rig.Links.Client.IsClosed, Is.True.After(20_000, 1), "The loop has closed the link.");
     }
@@ -81,7 +81,7 @@ public class ConnectionReaderTests
         }
 
         rig.WaitUntilLoopSleeps();
-        Assert.That(rig.Sender.IsWaitingForSpace);
+        Assert.That(rig.Sender.HasQueuedForLoop);
         long head = rig.Links.Client.Writer.HeadHint;
         Assert.That(rig.Peer.TryReceive(), Is.Not.Null, "Too little for a doorbell of this peer.");
         Assert.That(rig.Links.Client.Writer.HeadHint, Is.EqualTo(head));
@@ -155,7 +155,7 @@ public class ConnectionReaderTests
         budget.End(begun, messages: 1, isAnyWaiting: false);
         Assert.That(rig.Reader.IsInline(budget), Is.EqualTo(isInline));
         rig.Role.Release();
-        rig.Reader.FindReader();
+        rig.Reader.EnsureReader();
     }
 
     // The ring is not armed meanwhile: traffic of other calls may go on for long.

@@ -177,7 +177,7 @@ public class ConnectionTests
         {
             call.Complete();
             call.Waiter!.Signal();
-            rig.Connection.WakeReaders();
+            rig.Connection.WakeSleepingReaders();
         });
 
         caller.Join();

@@ -127,11 +127,11 @@ public class DeferredPublishTests
         Run(reader, Answering());
         for (int records = 1; records <= MostRecords; records++)
         {
-            reader.OnRecordWithoutCode();
+            reader.FlushDeferredIfOld();
             Assert.That(_rig.Sender.HasDeferred, $"after {records}");
         }
 
-        reader.OnRecordWithoutCode();
+        reader.FlushDeferredIfOld();
 
         Assert.That(_rig.Sender.HasDeferred, Is.False);
         Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
@@ -145,14 +145,14 @@ public class DeferredPublishTests
         Run(reader, Answering());
         for (int records = 0; records < MostRecords; records++)
         {
-            reader.OnRecordWithoutCode();
+            reader.FlushDeferredIfOld();
         }
 
         _rig.Sender.FlushDeferred();
         Run(reader, Answering());
         for (int records = 0; records < MostRecords; records++)
         {
-            reader.OnRecordWithoutCode();
+            reader.FlushDeferredIfOld();
         }
 
         Assert.That(_rig.Sender.HasDeferred);

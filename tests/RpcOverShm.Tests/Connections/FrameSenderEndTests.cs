@@ -32,9 +32,9 @@ public class FrameSenderEndTests
         var call = new RecordingCall();
         _rig.Sender.Abandon(call, isCancel: true);
 
-        Assert.That(_rig.TryStart(call), Is.EqualTo(StartResult.GivenUp));
+        Assert.That(_rig.TryStart(call), Is.EqualTo(StartResult.Abandoned));
         Assert.That(_rig.Peer.ReceiveAll(), Is.Empty);
-        Assert.That(_rig.Calls.Living.Count, Is.Zero);
+        Assert.That(_rig.Calls.TwoWay.Count, Is.Zero);
     }
 
     [Test]
@@ -48,7 +48,7 @@ public class FrameSenderEndTests
         Assert.That(
             _rig.Peer.ReceiveAll().Select(frame => (frame.Kind, frame.Call)),
             Is.EqualTo(new[] { (FrameKind.CallStart, call.Id), (FrameKind.Cancel, call.Id) }));
-        Assert.That(_rig.Calls.Living.Count, Is.EqualTo(1), "The peer still answers it.");
+        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(1), "The peer still answers it.");
     }
 
     [Test]
@@ -177,11 +177,11 @@ public class FrameSenderEndTests
     {
         _rig.FillWithData();
         RecordingCall queued = _rig.Start();
-        Assert.That(_rig.Calls.Living.Count, Is.EqualTo(2));
+        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(2));
 
         _rig.Sender.Abandon(queued, isCancel: true);
 
-        Assert.That(_rig.Calls.Living.Count, Is.EqualTo(1));
+        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(1));
         Assert.That(_rig.Calls.Snapshot(), Does.Not.Contain(queued));
     }
 
@@ -255,7 +255,7 @@ public class FrameSenderEndTests
             long tail = rig.Tail;
             rig.CloseSender();
             rig.Peer.ReceiveAll();
-            rig.Sender.SendWaiting();
+            rig.Sender.SendQueued();
             Assert.That(rig.Tail, Is.EqualTo(tail));
         }
 

@@ -17,7 +17,7 @@ public class IncomingCallsTests
         RecordingCall[] calls = [.. ((int[])[0, 1, 255, 256, 299]).Select(slot => Add(new CallId(slot, 1, false)))];
 
         Assert.That(calls.Select(call => _calls.Find(call.Id)), Is.EqualTo(calls));
-        Assert.That(_calls.Living.Count, Is.EqualTo(5));
+        Assert.That(_calls.Active.Count, Is.EqualTo(5));
         Assert.That(_calls.Snapshot(), Is.EqualTo(calls));
     }
 
@@ -113,13 +113,13 @@ public class IncomingCallsTests
             _calls.Remove(call);
         }
 
-        _calls.Shut(id);
+        _calls.RejectFurtherFrames(id);
         Assert.That(
-            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("after its last one"));
         _calls.Remove(call);
 
         Assert.That(
-            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("after its last one"));
         AssertWrong(id, "out of turn");
         AssertWrong(new CallId(3, 3, false), "out of turn");
         RecordingCall next = Add(new CallId(3, 2, false));
@@ -133,7 +133,7 @@ public class IncomingCallsTests
         for (uint generation = 1; generation <= 32767; generation++)
         {
             RecordingCall call = Add(new CallId(3, generation, false));
-            _calls.Shut(call.Id);
+            _calls.RejectFurtherFrames(call.Id);
             _calls.Remove(call);
         }
 
@@ -145,7 +145,7 @@ public class IncomingCallsTests
     {
         RecordingCall large = AddOneWay(0, Window - OneWayCalls.BytesPerCall - 1);
         RecordingCall last = AddOneWay(1, 0);
-        _calls.Count(last, 500);
+        _calls.AddOneWayCost(last, 500);
 
         ProtocolException? refused = Assert.Throws<ProtocolException>(() => AddOneWay(2, 0));
         _calls.Remove(last);
@@ -167,7 +167,7 @@ public class IncomingCallsTests
 
         Assert.That(_calls.Remove(call));
         Assert.That(_calls.Remove(call), Is.False);
-        Assert.That(_calls.Living.Count, Is.EqualTo(1));
+        Assert.That(_calls.Active.Count, Is.EqualTo(1));
     }
 
     [Test]
@@ -185,13 +185,13 @@ public class IncomingCallsTests
     public async Task WhenEmptyAsync_WithCalls_CompletesWithTheLast()
     {
         RecordingCall call = Add(new CallId(3, 1, false));
-        Task empty = _calls.Living.WhenEmptyAsync();
+        Task empty = _calls.Active.WhenEmptyAsync();
         Assert.That(empty.IsCompleted, Is.False);
 
         _calls.Remove(call);
 
         await empty.Bounded();
-        await _calls.Living.WhenEmptyAsync().Bounded();
+        await _calls.Active.WhenEmptyAsync().Bounded();
     }
 
     [Test]
@@ -226,7 +226,7 @@ public class IncomingCallsTests
 
         added.CompleteAdding();
         Array.ForEach(removers, remover => remover.Join());
-        Assert.That(_calls.Living.Count, Is.Zero);
+        Assert.That(_calls.Active.Count, Is.Zero);
     }
 
     private RecordingCall AddOneWay(int slot, int payloadBytes, uint generation = 1)

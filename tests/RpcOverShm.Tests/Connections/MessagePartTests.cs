@@ -103,7 +103,7 @@ public class MessagePartTests
     public void SendPart_OfACallThatIsCutShort_SendsNothing()
     {
         _rig.SendPart(_call, BytePattern.Of(10), 1000, Only);
-        _rig.Sender.CutShort(_call);
+        _rig.Sender.StopMessages(_call);
 
         Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, Only), Is.Zero);
         Assert.That(_rig.Send(_call, BytePattern.Of(10), Only).Result, Is.False, "Dropped.");
@@ -114,7 +114,7 @@ public class MessagePartTests
     {
         _rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None);
 
-        Assert.That(_rig.Sender.BreakOff(_call));
+        Assert.That(_rig.Sender.StopParts(_call));
         Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None), Is.Zero);
         Assert.That(_rig.Send(_call, BytePattern.Of(990)).Result, Is.False, "Dropped.");
     }
@@ -124,7 +124,7 @@ public class MessagePartTests
     {
         _rig.Send(_call, BytePattern.Of(10));
 
-        Assert.That(_rig.Sender.BreakOff(_call), Is.False);
+        Assert.That(_rig.Sender.StopParts(_call), Is.False);
         Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None), Is.Zero);
         Assert.That(_rig.Send(_call, BytePattern.Of(1000)).Result, "A whole one still goes.");
     }

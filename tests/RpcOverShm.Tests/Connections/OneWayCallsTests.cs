@@ -21,8 +21,8 @@ public class OneWayCallsTests
         bool isThird = _calls.TryAdd(third);
 
         Assert.That((first, second, isThird), Is.EqualTo((true, true, false)));
-        Assert.That((_calls.Bytes, _calls.HasTurns), Is.EqualTo((11L * Window - 1, true)));
-        Assert.That((_outgoing.OneWay.Count, _outgoing.Living.Count), Is.EqualTo((2, 0)));
+        Assert.That((_calls.Bytes, _calls.HasWaiters), Is.EqualTo((11L * Window - 1, true)));
+        Assert.That((_outgoing.OneWay.Count, _outgoing.TwoWay.Count), Is.EqualTo((2, 0)));
         Assert.That(_calls.WhenRoomAsync(third).IsCompleted, Is.False);
     }
 
@@ -57,7 +57,7 @@ public class OneWayCallsTests
 
         Assert.That((ofFirst.IsCompleted, _calls.WhenRoomAsync(second).IsCompleted), Is.EqualTo((true, true)));
         _calls.Leave(second);
-        Assert.That(_calls.HasTurns, Is.False);
+        Assert.That(_calls.HasWaiters, Is.False);
     }
 
     [Test]

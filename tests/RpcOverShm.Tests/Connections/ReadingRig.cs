@@ -22,7 +22,7 @@ internal sealed class ReadingRig : IDisposable
         _receiver = new FrameReceiver(Links.Client, Sender, accept: null, onGoAway: () => { });
         Reader = new ConnectionReader(
             Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive, OnClosed, processors);
-        Sender.OnSpaceWanted = Reader.Request;
+        Sender.RequestLoop = Reader.Request;
         Links.Client.Start(Reader, OnLinkEvent);
         Assert.That(Reader.Loop, Is.Not.Null, Links.Client.CloseReason?.Text);
     }
@@ -46,7 +46,7 @@ internal sealed class ReadingRig : IDisposable
     public void Start(RecordingCall call)
     {
         Assert.That(Sender.Start(call, FrameFlags.None, default, default), Is.EqualTo(StartResult.Started));
-        Reader.FindReader();
+        Reader.EnsureReader();
         Assert.That(Peer.Receive().Call, Is.EqualTo(call.Id));
     }
 

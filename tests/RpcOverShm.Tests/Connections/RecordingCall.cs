@@ -44,7 +44,7 @@ internal sealed class RecordingCall : ConnectionCall
     /// <summary>The name under which the calls of its method know the call; null for none.</summary>
     public ParentCall? KnownAs { get; init; }
 
-    public override ParentCall? Reference => KnownAs;
+    public override ParentCall? AsParent => KnownAs;
 
     public override bool RunsOnBlockedThread => OnHandOver is not null;
 
@@ -77,7 +77,7 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override void OnHeadTooLarge(FrameKind kind) => Note($"head too large: {kind}");
 
-    public override void OnHeadNotKept(BufferBudget full) => Note($"head not kept: {full.Option}");
+    public override void OnHeadOverBudget(BufferBudget full) => Note($"head not kept: {full.Option}");
 
     public override void OnEndDropped(BufferBudget? full)
     {
@@ -153,7 +153,7 @@ internal sealed class RecordingCall : ConnectionCall
 
     protected override void Execute(PendingUserCode work) => OnWork?.Invoke(work);
 
-    protected override bool TryHandOver() => OnHandOver?.Invoke() == true;
+    protected override bool TryRunOnCallerThread() => OnHandOver?.Invoke() == true;
 
     private void Note(string what)
     {

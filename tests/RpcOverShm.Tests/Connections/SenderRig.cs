@@ -26,7 +26,7 @@ internal sealed class SenderRig : IDisposable
     {
         Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls, areGrown: areGrown);
         Peer = new RawPeer(Links.Server);
-        Sender = new FrameSender(Links.Client, Role) { OnSpaceWanted = OnSpaceWanted };
+        Sender = new FrameSender(Links.Client, Role) { RequestLoop = OnLoopRequested };
         _source = new SenderSource(Links.Client, Sender);
         if (hasLoop)
         {
@@ -109,7 +109,7 @@ internal sealed class SenderRig : IDisposable
         Links.Dispose();
     }
 
-    private void OnSpaceWanted()
+    private void OnLoopRequested()
     {
         Interlocked.Increment(ref _spaceRequests);
         if (_source.Loop is not null)

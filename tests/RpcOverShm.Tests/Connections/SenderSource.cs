@@ -7,13 +7,13 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>The sending half of a connection as its event loop sees it. Nothing is read.</summary>
 internal sealed class SenderSource(PeerLink link, FrameSender sender) : EventSource
 {
-    public override bool HasWork => sender.HasSpaceForWaiting;
+    public override bool HasWork => sender.CanSendQueued;
 
-    public override bool IsUnattended => false;
+    public override bool NeedsReader => false;
 
     public override bool Run(LoopThread me)
     {
-        sender.SendWaiting();
+        sender.SendQueued();
         return true;
     }
 
@@ -27,7 +27,7 @@ internal sealed class SenderSource(PeerLink link, FrameSender sender) : EventSou
 
     public override void Leave() => link.Leave();
 
-    protected override long? FindUnrung() => null;
+    protected override MissedDoorbell? FindMissedDoorbell() => null;
 
     protected override void OnLostDoorbell()
     {

@@ -28,7 +28,7 @@ public class ViolationTests
         ["start twice"] = (new RawFrame(FrameKind.CallStart, s_living), "twice"),
         ["start out of turn"] = (new RawFrame(FrameKind.CallStart, new CallId(2, 3, false)), "out of turn"),
         ["start beyond the limit"] = (
-            new RawFrame(FrameKind.CallStart, new CallId(100, 1, false)), "at most 100 calls"),
+            new RawFrame(FrameKind.CallStart, new CallId(100, 1, false)), "accepts 100 concurrent calls"),
         ["start as acceptor"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "not open"),
         ["unknown call"] = (new RawFrame(FrameKind.HalfClose, new CallId(7, 1, false)), "never started"),
         ["generation 0"] = (new RawFrame(FrameKind.HalfClose, new CallId(2)), "never started"),
@@ -38,7 +38,7 @@ public class ViolationTests
         ["headers"] = (new RawFrame(FrameKind.Headers, s_living), "the side that may not"),
         ["end"] = (new RawFrame(FrameKind.End, s_living), "the side that may not"),
         ["end in parts"] = (new RawFrame(FrameKind.End, s_living, FrameFlags.HeadContinues), ""),
-        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "in the wrong place"),
+        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "that continues no head"),
         ["too much credit"] = (new RawFrame(FrameKind.Credit, s_living, Argument: uint.MaxValue), "Credit of"),
         ["head in a message"] = (new RawFrame(FrameKind.Message, s_living, 0, [1], [], 1), "a head of 1"),
         ["message beyond its length"] = (new RawFrame(FrameKind.Message, s_living, 0, null, [1, 2], 1), "payload of 2"),
@@ -50,7 +50,7 @@ public class ViolationTests
     // Frames that a server must not send to a client whose call 0.1 is running.
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byServers = new()
     {
-        ["start of its own"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "where none are served"),
+        ["start of its own"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "this side serves no calls"),
         ["frame of its own"] = (new RawFrame(FrameKind.Message, new CallId(0, 1, true)), "never started"),
         ["start"] = (new RawFrame(FrameKind.CallStart, s_living), "the side that may not"),
         ["half-close"] = (new RawFrame(FrameKind.HalfClose, s_living), "the side that may not"),
@@ -62,7 +62,7 @@ public class ViolationTests
         ["call that was never started"] = (new RawFrame(FrameKind.End, new CallId(1, 1, false)), "not open"),
         ["another generation"] = (new RawFrame(FrameKind.End, new CallId(0, 2, false)), "not open"),
         ["beyond the table"] = (new RawFrame(FrameKind.End, new CallId(65535, 1, false)), "not open"),
-        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "in the wrong place"),
+        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "that continues no head"),
     };
 
     private static IEnumerable<string> ByClients => s_byClients.Keys;

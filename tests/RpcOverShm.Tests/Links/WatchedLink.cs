@@ -8,7 +8,7 @@ internal sealed class WatchedLink(PeerLink link) : EventSource
 {
     public override bool HasWork => false;
 
-    public override bool IsUnattended => false;
+    public override bool NeedsReader => false;
 
     public override bool Run(LoopThread me) => true;
 
@@ -18,7 +18,7 @@ internal sealed class WatchedLink(PeerLink link) : EventSource
 
     public override void DrainSocket(bool hasEnded) => link.DrainSocket(hasEnded);
 
-    protected override long? FindUnrung() => null;
+    protected override MissedDoorbell? FindMissedDoorbell() => null;
 
     protected override void OnLostDoorbell()
     {

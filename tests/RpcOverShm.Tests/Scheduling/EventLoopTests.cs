@@ -231,7 +231,7 @@ public class EventLoopTests : EventLoopFixture
     public void Unattended_SourceIsRunAgain()
     {
         FakeSource source = Add();
-        source.IsUnattendedOnce = true;
+        source.NeedsReaderOnce = true;
 
         source.Request();
 
@@ -262,11 +262,11 @@ public class EventLoopTests : EventLoopFixture
     {
         FakeSource source = Add();
         SleepsWithoutActive();
-        source.Unrung = 16;
+        source.Missed = new MissedDoorbell(IsForSpace: false, 16);
 
         Eventually(() => source.LostDoorbells > 0);
 
-        source.Unrung = null;
+        source.Missed = null;
         Eventually(() => source.Runs > 0);
     }
 
@@ -278,14 +278,27 @@ public class EventLoopTests : EventLoopFixture
         busy.IsBusy = true;
         busy.Request();
         Eventually(() => busy.Runs > 1000);
-        source.Unrung = 16;
+        source.Missed = new MissedDoorbell(IsForSpace: false, 16);
 
         Eventually(() => source.LostDoorbells > 0);
 
-        source.Unrung = null;
+        source.Missed = null;
         Eventually(() => source.Runs > 0);
         Assert.That(busy.IsActive);
         busy.IsBusy = false;
+    }
+
+    [Test]
+    public void Late_DoorbellsOfDataAndOfSpace_AtTheSamePosition_AreNotLost()
+    {
+        using var source = new FakeSource(); // in no loop, which would check it too
+
+        source.Missed = new MissedDoorbell(IsForSpace: false, 16);
+        Assert.That(source.CheckParked(isOnTime: true), Is.True);
+        source.Missed = new MissedDoorbell(IsForSpace: true, 16);
+        Assert.That(source.CheckParked(isOnTime: true), Is.True);
+        Assert.That(source.LostDoorbells, Is.Zero);
+        source.Missed = null;
     }
 
     [Test]
@@ -303,11 +316,11 @@ public class EventLoopTests : EventLoopFixture
         Assert.That(Check(32), Is.False);
         Assert.That(source.LostDoorbells, Is.EqualTo(1));
 
-        source.Unrung = null;
+        source.Missed = null;
 
         bool Check(long? at)
         {
-            source.Unrung = at;
+            source.Missed = at is { } position ? new MissedDoorbell(IsForSpace: false, position) : null;
             return source.CheckParked(isOnTime: true);
         }
     }

@@ -24,10 +24,10 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public bool MayPark { get; set; } = true;
 
-    public bool IsUnattendedOnce { get; set; }
+    public bool NeedsReaderOnce { get; set; }
 
-    /// <summary>The position at which a doorbell seems to be missing.</summary>
-    public long? Unrung { get; set; }
+    /// <summary>The doorbell that seems to be missing.</summary>
+    public MissedDoorbell? Missed { get; set; }
 
     public int Runs => Volatile.Read(ref _runs);
 
@@ -55,12 +55,12 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override bool HasWork => IsBusy;
 
-    public override bool IsUnattended
+    public override bool NeedsReader
     {
         get
         {
-            bool isUnattended = IsUnattendedOnce;
-            IsUnattendedOnce = false;
+            bool isUnattended = NeedsReaderOnce;
+            NeedsReaderOnce = false;
             return isUnattended;
         }
     }
@@ -119,9 +119,9 @@ internal sealed class FakeSource : EventSource, IDisposable
         }
     }
 
-    public override void OnTakingOver() => TakeOvers++;
+    public override void OnTakeOverStarting() => TakeOvers++;
 
-    public override void OnTakenOver() => Request();
+    public override void OnLoopLost() => Request();
 
     public override bool TryEnter()
     {
@@ -133,7 +133,7 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public void Dispose() => _sockets.Dispose();
 
-    protected override long? FindUnrung() => Unrung;
+    protected override MissedDoorbell? FindMissedDoorbell() => Missed;
 
     protected override void OnLostDoorbell() => LostDoorbells++;
 }

@@ -83,7 +83,7 @@ internal sealed class ServerConnectionTests
     {
         const int Waits = 20_000;
         using var rig = new ServedRig();
-        rig.Server.Budget.TakeAnswer(rig.Server.Budget.LimitBytes);
+        rig.Server.Budget.TakeUnsent(rig.Server.Budget.LimitBytes);
         var ended = new CancellationToken(canceled: true);
         await rig.Server.WaitToAnswerAsync(ended); // It costs the code of the method once.
         rig.Server.OnAnswered();
