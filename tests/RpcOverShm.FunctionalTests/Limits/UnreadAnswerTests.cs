@@ -262,6 +262,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
     public async Task AnswersThatWaited_AreSerialisedForNoClosedConnection([Values] bool isStream)
     {
         const int Calls = 50;
+        int begun = 0;
         int ended = 0;
         var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var script = new Script
@@ -281,7 +282,8 @@ internal sealed class UnreadAnswerTests : BufferFixture
             await StartWholeAsync(peer, i, Message("x"), head);
         }
 
-        await Timeouts.Eventually(() => served.Running == Calls);
+        // One that has not begun would wait for its turn behind the answers, not to answer.
+        await Timeouts.Eventually(() => Volatile.Read(ref begun) == Calls);
         mayEnd.SetResult();
         await Timeouts.Eventually(
             () => Volatile.Read(ref ended) == Calls && served.Late == Calls - CountAnswers());
@@ -297,6 +299,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
 
         async Task<Payload> EndAsync()
         {
+            Interlocked.Increment(ref begun);
             await mayEnd.Task;
             Interlocked.Increment(ref ended);
             return Payloads.OfSize(AnswerBytes);
