@@ -24,6 +24,7 @@ public sealed class ShmServerLimits : ShmCallLimits
     /// <see cref="ShmCallLimits.MaxConcurrentCallsPerConnection"/> and of
     /// <see cref="ShmCallLimits.MaxQueuedCallsPerConnection"/> of its connection. Connections take turns, so that many
     /// waiting calls of one client hold up no other; the calls of a connection begin in the order of their arrival.
+    /// A method that has ended leaves its place, also if its response waits for a client that does not read.
     /// </para>
     /// <para>
     /// At most, the running methods of all connections together keep this number of requests, and in chains

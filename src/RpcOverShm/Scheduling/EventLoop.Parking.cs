@@ -105,9 +105,9 @@ internal sealed partial class EventLoop
         {
             // StoreLoad: the state is stored before the look. A thread that stops reading does so before it looks at
             // the state. Looked at before the source may be unmapped.
-            bool isUnattended = source.NeedsReader;
+            bool needsReader = source.NeedsReader;
             Drop(index);
-            if (isUnattended)
+            if (needsReader)
             {
                 source.Request();
             }

@@ -37,8 +37,10 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
         }
     }
 
+    // NonParallelizable is a Parallelizable too, whose scope is none.
     private static bool RunsAtOnce(ITest test) =>
-        test.TypeInfo?.IsDefined<ParallelizableAttribute>(inherit: true) == true;
+        test.TypeInfo?.GetCustomAttributes<ParallelizableAttribute>(inherit: true)
+            .Any(attribute => attribute.Scope != ParallelScope.None) == true;
 
     private void WaitUntilNothingIsLeft(string what)
     {
