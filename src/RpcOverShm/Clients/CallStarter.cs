@@ -8,8 +8,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Takes calls from the invoker to a connection: finds or awaits the connection, encodes the head, and turns a failure
-/// into the call's status. Keeps no state of a call.
+/// Starts calls: gets or awaits a connection, encodes the head, and turns a failure into the status of the call. Has no
+/// state per call.
 /// </summary>
 internal sealed partial class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
@@ -51,15 +51,15 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             StartResult.Closed => StartLaterAsync(
                 GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
 
-            // The call waits there already: before the next one of this thread.
+            // The call is already in the queue of that connection, so it precedes later calls of this thread.
             StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
             _ => None,
         };
     }
 
     /// <summary>
-    /// Starts a blocking call and returns when it is done. If parts of its request went ahead on a connection, sends
-    /// the rest there.
+    /// Starts a blocking call and returns when it is done. If parts of its request were already sent on
+    /// <paramref name="begunOn"/>, sends the rest there.
     /// </summary>
     public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
     {
@@ -96,16 +96,16 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>
-    /// Starts a call before its request is serialised, if that needs no waiting. Returns null if the call was not
-    /// started: either it has ended, or the caller must start it with the whole request.
+    /// Starts a call before its request is serialised, if a connection is available at once. Returns null if the call
+    /// was not started: it has ended, or the caller must start it with the complete request.
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
         ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
-            // marked as observed by its owner; a continuation here would stay for as long as there is no server.
+            // A failure is only marked as observed: the caller starts the call again and then reports it. A pending
+            // task is left alone: its owner observes it, and a continuation here would leak while there is no server.
             if (connecting.IsCompleted)
             {
                 _ = connecting.AsTask().Exception;
@@ -148,7 +148,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     {
         if (outcome == StartResult.TooManyCalls)
         {
-            LimitEvents.Count(StatusMapping.CallLimit); // The log entry is the one of every call that was not sent.
+            LimitEvents.Count(StatusMapping.CallLimit); // the log entry is that of FinishUnsent
             call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
         }
         else if (outcome == StartResult.Closed)
@@ -161,7 +161,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     private ValueTask<Connection> GetAsync(ClientCall call, bool isWaitForReady) =>
         connections.GetAsync(isWaitForReady, call.IsOneWay);
 
-    /// <summary>Whether a call that found its connection closed so often ends.</summary>
+    /// <summary>Whether a call ends after its connection was found closed in this attempt.</summary>
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
@@ -298,7 +298,9 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();
     }
 
-    /// <summary>Blocks until a task has completed or the call is done, which it is at its deadline.</summary>
+    /// <summary>
+    /// Blocks until a task has completed or the call is done. The deadline of the call ends the wait, too.
+    /// </summary>
     private static void Wait(Task waiting, ClientCall call)
     {
         waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);

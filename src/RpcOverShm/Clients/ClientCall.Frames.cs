@@ -73,7 +73,7 @@ internal abstract partial class ClientCall
         LimitEvents.Reached(
             Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its response was dropped.");
 
-        // A one-way call has ended for its user. Its handler hears of the failure when the End is whole.
+        // A one-way call has already ended for its user. Its failure is reported when the End frame is complete.
         if (!IsOneWay)
         {
             Finish(StatusMapping.BufferFull(full), isCancel: true);
@@ -120,7 +120,8 @@ internal abstract partial class ClientCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // An earlier end of the server stands. Without one, a stream can still be read up to the break.
+        // An End that the server has sent before the close is kept. Without an End, a stream can still be read up to
+        // its last complete message.
         if (_serverOutcome is null)
         {
             EndByServer(
@@ -135,7 +136,9 @@ internal abstract partial class ClientCall
         Connection?.Sender.Drop(this);
     }
 
-    /// <summary>Marks the call as answered by a first message; its headers are empty if none came before.</summary>
+    /// <summary>
+    /// Marks that the response has begun with a message. The headers are empty if none were received before.
+    /// </summary>
     protected void OnMessageBegun()
     {
         _isAnswered = true;
@@ -169,7 +172,7 @@ internal abstract partial class ClientCall
         }
     }
 
-    /// <summary>Rejects an end that may not come now, before any state has changed.</summary>
+    /// <summary>Throws if the End frame is not allowed now. Called before any state has changed.</summary>
     /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
     protected virtual void CheckEnd(in Status status, bool hasMessage)
     {
@@ -182,14 +185,15 @@ internal abstract partial class ClientCall
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
     /// <summary>
-    /// Whether an end without a message becomes the outcome at once, because the user has nothing left to read before
-    /// it. Asked by the holder of the reader role.
+    /// Whether an End without a message settles the outcome at once, because the user has nothing left to read. Called
+    /// by the holder of the reader role.
     /// </summary>
     protected abstract bool IsOutcome(CallOutcome end);
 
     private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
 
-    // Both sides measure the same deadline. If the server reports it first, the status is still this side's own.
+    // Both sides measure the same deadline, so the status is this side's own even if the server reports the deadline
+    // first. As in grpc-dotnet, a Cancelled that arrives after the deadline counts as the deadline.
     private Status PreferOwnDeadline(in Status status) =>
         Remaining <= TimeSpan.Zero
         && (status.StatusCode == StatusCode.Cancelled
@@ -214,8 +218,8 @@ internal abstract partial class ClientCall
             return;
         }
 
-        // Once _serverOutcome is set, a refused writer reports this end. Settling the outcome before that keeps a
-        // token, deadline or Dispose from replacing it in between.
+        // The outcome is settled before _serverOutcome is set: from then on a failed write reports this end, and a
+        // token, deadline or Dispose must not replace it.
         bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);
         _serverOutcome = end;
         if (isSettled || !IsFinished)

@@ -5,16 +5,16 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// Transparent retry (gRFC A6): if a leaving server refuses a call before a method has seen it, the call starts again
-/// on another connection, up to three times and unnoticed by its user. If the thread that starts the call still uses
-/// the request, that thread also starts the retry.
+/// Transparent retry (gRFC A6): if a server that shuts down refuses a call before a method has seen it, the call starts
+/// again on another connection. That happens up to three times and is not visible to the user. While the thread that
+/// starts the call still uses the request, the retry waits until that thread has handed the request over.
 /// </content>
 internal abstract partial class ClientCall
 {
-    // A server announces that it leaves before it refuses calls, so each retry uses another connection.
+    // A server sends GoAway before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the call's inputs; of a one-way call, which is not retried, who hears of its failure
+    private object? _snapshot; // the inputs of the call for a retry; for a one-way call, the handler of its failure
     private RequestOwnership _ownership;
     private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
@@ -56,7 +56,9 @@ internal abstract partial class ClientCall
     public void MarkStarting(bool isWhole) =>
         _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
 
-    /// <summary>Ends this thread's use of the request. If the call was refused meanwhile, queues its retry.</summary>
+    /// <summary>
+    /// Marks that this thread no longer uses the request. If the call was refused meanwhile, queues its retry.
+    /// </summary>
     public void MarkHandedOver()
     {
         if (Interlocked.Exchange(ref _ownership, RequestOwnership.HandedOver) == RequestOwnership.RefusedMeanwhile)

@@ -28,15 +28,15 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     private volatile bool _isDisposed;
 
     /// <summary>
-    /// Whether the server's End is stored, or taken by a thread; only for calls with a single response.
+    /// Whether the End of the server is stored, or already taken by a thread; for calls with a single response only.
     /// </summary>
     private protected volatile EndReceipt Receipt;
 
     public abstract string MethodName { get; }
 
     /// <summary>
-    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if it
-    /// may yield its instance: the head may have to wait.
+    /// The running call whose method makes this one; null if there is none. Set when the head is encoded. If the parent
+    /// may yield its instance, it is set before, because encoding may be delayed.
     /// </summary>
     public RunningCall? Parent { get; set; }
 
@@ -92,13 +92,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Only the holder of the reader
-    /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
-    /// operation.
+    /// Whether this is a blocking call that only the server or the connection can end. Until the call is done, only the
+    /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
+    /// needed.
     /// </summary>
     protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
-    /// <summary>Whether the answer has begun, even with an End alone.</summary>
+    /// <summary>Whether the response has begun, even if only with an End.</summary>
     protected bool HasHeaders => _headers.HasCome;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
@@ -125,8 +125,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     }
 
     /// <summary>
-    /// Returns the end of a call that ended unanswered; null if the server answered. Spins while neither is known:
-    /// briefly, because the task of the headers or of the response has completed before.
+    /// Returns the outcome of a call that ended without a response; null if the response has begun. Spins until one of
+    /// the two is known. That is soon: the caller has seen the task of the headers or of the response complete.
     /// </summary>
     public CallOutcome? WaitForEnd()
     {
@@ -146,7 +146,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         }
     }
 
-    /// <summary>Returns the response's metadata once the answer begins; fails if the call ends without one.</summary>
+    /// <summary>
+    /// Returns a task with the response headers. It completes when the response begins, and fails if the call ends
+    /// without a response.
+    /// </summary>
     public Task<Metadata> GetHeadersAsync()
     {
         Task<Metadata> headers = _headers.GetAsync();
@@ -194,7 +197,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         EndObservation();
     }
 
-    /// <summary>Cancels a blocking call: its thread waits no longer, above all because it was interrupted.</summary>
+    /// <summary>
+    /// Cancels a blocking call whose thread stops waiting because of an exception, such as an interrupt.
+    /// </summary>
     public void GiveUpBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
@@ -222,7 +227,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>Ends a call whose request could not be sent, and logs that.</summary>
     public void FinishUnsent(in Status status)
     {
-        // The server may already know a call whose request follows in parts.
+        // Send a cancel: the server may already know the call if its request is sent in parts.
         Finish(status, isCancel: true);
         ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
     }
@@ -237,8 +242,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     }
 
     /// <summary>
-    /// Returns the status of a call whose deadline has passed. As in grpc-dotnet, its detail is empty for a call that
-    /// runs; it tells what any other one waited for.
+    /// Returns the status of a call whose deadline has passed. As in grpc-dotnet, the detail is empty for a call that
+    /// was running. For a call that was waiting, the detail says for what.
     /// </summary>
     protected Status DeadlineStatus()
     {
@@ -249,16 +254,17 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
         bool isCallback = connection.IsAccepted;
         string peer = $"the {(isCallback ? "client" : "server")}, process {connection.Peer.ProcessId},";
-        uint running = connection.PeerLimits.MaxRunning; // 0 if the peer does not tell
+        uint running = connection.PeerLimits.MaxRunning; // 0 if the peer has not announced it
 
-        // Read last: the server's End at the same deadline is noted before this call is counted no more.
+        // IsEndedByPeer is read last: an End at the same deadline sets it before the call is removed from
+        // OutgoingCount.
         int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
         return running > 0 && living > running && !_isAnswered && !IsOneWay
             ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
             : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
     }
 
-    // Of a call that waits for a connection; the server is at fault for any other.
+    // Null for a call that has a connection: its deadline was not caused by a failure to connect.
     private Exception? FailureToConnect() =>
         Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.Publish() : null;
 
@@ -266,8 +272,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public void MarkStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
-    /// Notes the connection before the call is started on it. Returns false if the call has ended and must not be
-    /// started. If the call ends later, the thread that ends it finds the connection and gives the call up there.
+    /// Stores the connection before the call starts on it. Returns false if the call has ended and must not be started.
+    /// A thread that ends the call later finds the connection and abandons the call there.
     /// </summary>
     public bool TryAttach(Connection connection)
     {
@@ -379,7 +385,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         ResetForReuse();
     }
 
-    /// <summary>Returns true to the first thread that asks: it alone completes the user's task.</summary>
+    /// <summary>Returns true to the first caller, which must complete the task of the user.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
 
     /// <summary>Sets the response's metadata; empty for an answer without headers.</summary>

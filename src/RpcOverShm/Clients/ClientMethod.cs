@@ -8,8 +8,9 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A method as one channel calls it: its name as bytes and its marshallers with the channel's codec. Created once for
-/// each method object and kept while that lives; an interceptor may create a method object for each call.
+/// A method as called through one channel: its name as bytes, and its marshallers with the codec of the channel.
+/// Created once per method object and kept as long as that object, because an interceptor may create a method object
+/// for each call.
 /// </summary>
 internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TResponse>
     where TRequest : class
@@ -17,7 +18,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 {
     private readonly Method<TRequest, TResponse> _method;
     private readonly CallStarter _starter;
-    private bool _hasNoEmptyResponse; // any thread may find out
+    private bool _hasNoEmptyResponse; // set by any thread
 
     public ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
@@ -92,8 +93,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>
-    /// Returns the marshaller of a call's requests, which has them inspected unless it was done when they were
-    /// serialised for several attempts.
+    /// Returns the marshaller for the requests of a call. It also inspects the requests, unless they were inspected
+    /// when a retried call serialised them.
     /// </summary>
     public Marshaller<TRequest> RequestMarshallerOf(CallInspection? inspection, bool isStream) =>
         inspection is null || typeof(TRequest) == typeof(SerializedMessage)

@@ -3,8 +3,8 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The response's metadata of one call, and the task of callers that asked for it early. Any thread may ask; the holder
-/// of the reader role sets it once.
+/// The response headers of one call, and the task of callers that requested them before they arrived. Any thread may
+/// request them; the holder of the reader role sets them once.
 /// </summary>
 internal struct ResponseHeaders
 {
@@ -27,7 +27,7 @@ internal struct ResponseHeaders
         return known is Metadata headers ? Task.FromResult(headers) : ((TaskCompletionSource<Metadata>)known).Task;
     }
 
-    /// <summary>Sets the metadata. If the call is private, no other thread can ask meanwhile.</summary>
+    /// <summary>Sets the headers. If the call is private, no other thread can request them at the same time.</summary>
     public void Set(Metadata headers, bool isPrivate)
     {
         if (isPrivate)

@@ -8,8 +8,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The modes besides the plain one: unary calls that are recorded in a batch, and one-way calls. A one-way call has no
-/// span of its own: while somebody listens, it carries the context of the caller's.
+/// The other modes of the invoker: unary calls in a batch, and one-way calls. A one-way call has no span of its own; if
+/// there are listeners, it carries the trace context of the current span.
 /// </content>
 internal sealed partial class ShmCallInvoker
 {
@@ -50,8 +50,8 @@ internal sealed partial class ShmCallInvoker
     }
 
     /// <summary>
-    /// Returns an invoker with the same methods whose unary calls are one-way. The handler hears of those that fail
-    /// after they were sent.
+    /// Returns an invoker with the same methods whose unary calls are one-way. The handler is called for each call that
+    /// fails after it was sent.
     /// </summary>
     public ShmCallInvoker OneWay(Action<IMethod, Status>? onFailed)
     {
@@ -61,7 +61,7 @@ internal sealed partial class ShmCallInvoker
         return made;
     }
 
-    // A blocking call of a method that lets others run on its instance meanwhile.
+    // A blocking call made by a method whose service instance serves other calls until this one returns.
     private TResponse BlockYielding<TRequest, TResponse>(
         RunningCall parent, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
@@ -82,7 +82,7 @@ internal sealed partial class ShmCallInvoker
         }
         finally
         {
-            // The method has chosen to block its thread. An interrupt must not let it go on without its instance.
+            // An interrupt must not let the method continue before it has entered its instance again.
             Gate.Uninterrupted(parent.ReenterInstanceAsync(), static taken =>
             {
                 taken.GetAwaiter().GetResult();
@@ -99,7 +99,8 @@ internal sealed partial class ShmCallInvoker
         }
         catch (ThreadInterruptedException)
         {
-            // Nobody waits for the call that is being made. Making it does not throw.
+            // The interrupted caller does not wait for the call any longer, so it is disposed once it exists. Creating
+            // it does not throw.
             making.UnsafeOnCompleted(() => making.GetResult().Dispose());
             throw;
         }

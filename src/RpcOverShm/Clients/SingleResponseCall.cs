@@ -9,9 +9,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. The response is
-/// read by the thread that runs the call's pending user code, or by the blocked thread. A thread reuses one object for
-/// its blocking calls. A one-way call completes with an empty response when its request is sent.
+/// A call with one response: unary, or with a stream of requests; awaited or blocking. The response is deserialised by
+/// the thread that runs the pending user code of the call, or by the blocked thread. A thread reuses one object for its
+/// blocking calls. A one-way call completes with an empty response when its request is sent.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -42,8 +42,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     public Task<TResponse> ResponseAsync => _response.Task;
 
     /// <summary>
-    /// Returns the response for the user. If the method that awaits it yields its instance meanwhile, the task
-    /// completes when the method has entered that again.
+    /// Returns the task of the response for the user. If the awaiting method yields its service instance meanwhile, the
+    /// task completes only after the method has entered the instance again.
     /// </summary>
     /// <param name="waits">Whether the method waits from now on; false: from the half-close on.</param>
     public Task<TResponse> PresentResponse(bool waits)
@@ -112,7 +112,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             Reset();
             _result = null;
             Receipt = EndReceipt.None;
-            _method = null!; // It keeps its channel alive, and a thread may not make another call for long.
+            _method = null!; // the method keeps its channel alive, and this thread's next call may be far away
             s_spare = this;
         }
 
@@ -267,8 +267,9 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
         else
         {
-            // A full fence (StoreLoad): this thread stores the receipt and then reads the outcome; a thread that ends
-            // the call stores the outcome, and then the blocked thread reads the receipt. So one of them releases.
+            // A full fence (StoreLoad): this thread stores the receipt and then reads the outcome. A thread that ends
+            // the call stores the outcome, and then the blocked thread reads the receipt. So one of the two releases
+            // the response.
             Interlocked.Exchange(ref Receipt, EndReceipt.Stored);
             if (IsFinished && TryTakeReceipt())
             {

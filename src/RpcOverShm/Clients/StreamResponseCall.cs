@@ -106,8 +106,9 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
-    // An end counts at once if no message is unread, as in Grpc.Core: no status that has arrived is lost. Grpc-dotnet
-    // does so only if nothing came before the end; after headers or a message, it notices the end only in a read.
+    // An End settles the outcome at once if no message is unread, as in Grpc.Core, so that no status that has arrived
+    // is lost. grpc-dotnet does so only if the End is the first frame of the response; after headers or a message it
+    // notices the End only in a read.
     protected override bool IsOutcome(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
@@ -130,7 +131,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 
         if (IsObserved && IsFinished)
         {
-            // Perhaps nobody reads, so no other user code is pending.
+            // No read may be waiting. Pending user code is needed to end the observation.
             AddUserCode(PendingUserCode.Complete);
         }
 

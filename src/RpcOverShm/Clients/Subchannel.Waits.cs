@@ -6,8 +6,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// Calls, and users of the channel, that wait for a connection through failures. They may wait for ever, so the log
-/// tells why: after one second, and then each time that the wait has become twice as long.
+/// Wait-for-ready calls and users of the channel that wait for a connection despite failures. They may wait for ever,
+/// so a log entry says why there is no connection: after one second, and then whenever the wait has doubled.
 /// </content>
 internal sealed partial class Subchannel
 {

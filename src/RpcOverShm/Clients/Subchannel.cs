@@ -7,10 +7,10 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost or the
-/// server has announced that it leaves. A call that arrives during an attempt waits for that attempt, and for one more
-/// if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it has a
-/// connection. Any thread may use it; the channel disposes it.
+/// The connection of a channel. It is made when a call needs it, shared by all calls, and replaced after it was lost or
+/// the server has sent GoAway. A call that arrives during an attempt waits for that attempt, and for one more if no
+/// server listened. After a failure the subchannel reconnects with exponential back-off until it has a connection. Any
+/// thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
 /// The state is the channel's connectivity. All transitions happen under the gate.
@@ -44,7 +44,7 @@ internal sealed partial class Subchannel(
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private volatile Connection? _current;   // takes calls, but may just have been lost
+    private volatile Connection? _current;   // accepts new calls; may just have been lost
     private TaskCompletionSource<Connection>? _attempt; // of calls that wait for the current attempt
     private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
     private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
@@ -136,8 +136,8 @@ internal sealed partial class Subchannel(
 
     public void Dispose() => _shutdown.Dispose();
 
-    // The connection of the callback whose method runs in this context, even if the server leaves it: a call that the
-    // method makes belongs to a chain that is under way. Null if there is none.
+    // Returns the connection of the callback whose method runs in this context, even if the server has sent GoAway on
+    // it: a call of that method continues a chain. Null if no callback runs.
     private Connection? OfRunningCallback()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
@@ -312,8 +312,9 @@ internal sealed partial class Subchannel(
     {
         Leave(connection);
 
-        // The connection takes no new calls from here on and closes when its live calls have ended. On the thread pool:
-        // the reading thread may be one that blocks in a call, whose context is not to be kept.
+        // The connection accepts no new calls from here on, and closes when its calls have ended. This runs on the
+        // thread pool: the reading thread may be blocked in a call of the user, whose ExecutionContext must not be
+        // captured.
         PoolWork.Queue(static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
     }
 
@@ -322,8 +323,8 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Callbacks could make calls here until now. Closed as if by the server: a call of a callback that came too
-        // late is Unavailable, not Cancelled.
+        // Until now, methods of callbacks could make calls on this connection. The reason is that of a close by the
+        // server, so that a later call of such a method fails with Unavailable and not with Cancelled.
         var reason = new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended.");
         await RetireAsync(connection, reason).ConfigureAwait(false);
     }
@@ -351,7 +352,8 @@ internal sealed partial class Subchannel(
         }
     }
 
-    // Under the gate, like the next methods; waiting user code continues on the thread pool. A shutdown is final.
+    // The caller holds the gate, here and in the methods below. Continuations of users run on the thread pool. Shutdown
+    // is final.
     private void Enter(ConnectivityState state)
     {
         if (_state != state && _state != ConnectivityState.Shutdown)
@@ -390,5 +392,7 @@ internal sealed partial class Subchannel(
     }
 }
 
-/// <summary>Makes the connection of a link, whose GoAway it reports to <paramref name="onGoAway"/>.</summary>
+/// <summary>
+/// Creates the connection of a link. The connection calls <paramref name="onGoAway"/> when the peer sends GoAway.
+/// </summary>
 internal delegate Connection ConnectionFactory(PeerLink link, Action<Connection> onGoAway);

@@ -8,13 +8,13 @@ namespace RpcOverShm.Servers;
 /// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Admits and counts a call, or returns the trailer that refuses it.</summary>
+    /// <summary>Admits and counts a call. Returns null, or the trailer with which the call is refused.</summary>
     /// <param name="owner">The connection.</param>
     /// <param name="methodName">The full name of the method.</param>
     /// <param name="handler">The method; null if the server has none of this name.</param>
     /// <param name="request">The head of the call.</param>
     /// <param name="messageLength">The bytes of the message in the first frame.</param>
-    /// <param name="chain">The call with its chain; null if it is of none.</param>
+    /// <param name="chain">The ticket of a call that belongs to a chain; null for any other call.</param>
     /// <param name="isOneWay">Whether the call is one-way.</param>
     public static StatusTrailer? Admit(
         ServerConnection owner,
@@ -71,7 +71,10 @@ internal static class CallAdmission
         return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
     }
 
-    /// <summary>Returns the status of a call that the method does not take in this form; null if it does.</summary>
+    /// <summary>
+    /// Returns the status that refuses a call because of its shape, codec or encoding; null if the method supports
+    /// them.
+    /// </summary>
     private static Status? Unfit(
         string methodName, MethodHandler handler, in RequestHead request, bool isOneWay)
     {

@@ -12,7 +12,8 @@ namespace RpcOverShm.Servers;
 internal static class MethodInvoker
 {
     /// <summary>
-    /// Runs the method of a call now, or after those before it if its service is ordered; or lets the call wait again.
+    /// Runs the method of a call. If the service is ordered, also runs those of the calls that can then start. Does
+    /// nothing if the call must wait again.
     /// </summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
@@ -42,7 +43,7 @@ internal static class MethodInvoker
         Begin(call, handler, observation: null);
     }
 
-    // Runs the first part of a method, and then those that this lets start in their order.
+    // Runs a method up to its first await, and then the methods of the next calls in order.
     private static void StartInOrder(CallTicket first)
     {
         ThreadTraits thread = ThreadTraits.OfThisThread();
@@ -115,7 +116,8 @@ internal static class MethodInvoker
             exception, call.Settings.HasDetailedErrors, call.Settings.Side);
         if (exception is not RpcException)
         {
-            // An RpcException may come from a call that the method itself made: the limit is then that channel's.
+            // An RpcException may come from a nested call; its limit was that of another channel, which has reported
+            // it.
             MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, call.Settings.Side, status);
         }
 

@@ -29,7 +29,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         if (call.IsEnded)
         {
-            // Only a read that waits at the end of the call fails as cancelled.
+            // Only a read that was already waiting when the call ended fails as cancelled.
             return Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
         }
 

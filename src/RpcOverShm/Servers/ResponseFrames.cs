@@ -6,7 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Checks and encodes the heads of a response's frames, into a buffer of this thread that the next head overwrites.
+/// Validates and encodes the heads of response frames. The result is a buffer of the calling thread; the next head
+/// overwrites it.
 /// </summary>
 internal static class ResponseFrames
 {
@@ -52,8 +53,8 @@ internal static class ResponseFrames
     }
 
     /// <summary>
-    /// Encodes the head of the last frame. Invalid trailers replace the status of this call and affect no other call;
-    /// only the details of a failure are left out if they are too large, because its status matters more.
+    /// Encodes the head of the End frame. Invalid trailers change the status of the call to an error; they affect no
+    /// other call. If the details of a failure are too large, only they are left out, because the status matters more.
     /// </summary>
     /// <param name="trailer">The end of the call.</param>
     /// <param name="limitBytes">The client's limit of metadata.</param>

@@ -6,8 +6,8 @@ namespace RpcOverShm.Servers;
 
 /// <summary>
 /// Writes the response stream of a call, one write at a time. A write completes when the message is in the ring, so a
-/// client that does not read slows down the method. While the client leaves too many answers of its connection unread,
-/// messages are not even serialised.
+/// client that does not read slows the method down. While the client leaves too many responses on its connection
+/// unread, messages are not even serialised.
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
@@ -78,7 +78,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         return sent;
     }
 
-    // The client does not read what it has been sent, so the message waits as the answer of a unary method does.
+    // The client leaves responses unread, so this message waits, as the response of a unary method would.
     private async Task<bool> WriteLaterAsync(TResponse message)
     {
         ServerConnection owner = call.Owner;

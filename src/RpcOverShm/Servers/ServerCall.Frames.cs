@@ -70,7 +70,7 @@ internal sealed partial class ServerCall
     {
         if (IsEnded)
         {
-            return; // By another thread, which has not dropped the head yet.
+            return; // another thread has ended the call and will drop the head
         }
 
         LimitEvents.Reached(
@@ -126,8 +126,8 @@ internal sealed partial class ServerCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
-        // on for long, and does not keep the other calls.
+        // A complete one-way request is served even if its client has left. The close does not wait for such methods:
+        // they may run for long.
         if (!IsOneWay || !IsAllSent || !owner.TryOrphan(this))
         {
             EndUnanswered();
@@ -137,17 +137,19 @@ internal sealed partial class ServerCall
         Connection.Sender.Drop(this);
     }
 
-    // The method is not counted yet.
+    // Unlike Refuse, releases nothing: the call was not admitted, so it has no counts yet.
     private void RefuseAtStart(in StatusTrailer trailer)
     {
         _isRefused = true;
         TryEnd(trailer);
     }
 
-    /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>
+    /// <summary>
+    /// Creates the request queue of a call and adds the first frame. Returns false if the call was refused.
+    /// </summary>
     private bool TryTakeRequests(ReadOnlySpan<byte> message, FrameFlags flags)
     {
-        // A stream of requests begins at once. Any other call costs memory until its request is whole.
+        // A method with a request stream starts at once. Any other call occupies memory until its request is complete.
         if (!_handler!.IsRequestStream
             && owner.TryCountPending(Ticket ??= new CallTicket(this)) is { } refusal)
         {
@@ -158,12 +160,14 @@ internal sealed partial class ServerCall
         var requests = new RequestMessages(_handler, Settings, this, owner.Budget);
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
-        Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
+        Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees Requests, or IsEnded is true below
         StopFor(problem);
         return true;
     }
 
-    /// <summary>Ends the call because of a request that is not taken, if there is such a problem.</summary>
+    /// <summary>
+    /// Ends the call with the status of a refused request; does nothing if <paramref name="problem"/> is null.
+    /// </summary>
     private void StopFor(in Status? problem)
     {
         if (problem is not { } status)

@@ -12,7 +12,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
 
-    // Of a method that the client chooses.
+    // The maximum length of a method name in the log: the client chooses the name.
     private const int LongestNameInLog = 200;
 
     private int _hasAnswered; // headers or a message went out
@@ -111,7 +111,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (IsOver)
         {
-            // Its bytes would take time and memory for nobody.
+            // No client will receive the response, so it is not serialised.
             (response as IPooledMessage)?.Dispose();
             EndUnanswered();
             return;
@@ -238,12 +238,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
             Settings.Logger, logger => ShmLog.MethodEndedWithStatus(logger, method, sent.StatusCode, why));
     }
 
-    // A client may not listen for failures, and may have left.
+    // The failure is logged here, because the client may have no handler for it or may be gone.
     private void ReportOneWay(Status status, bool isLogged)
     {
         if (!IsAllSent && !_isRefused)
         {
-            return; // The client has not handed the call over, and knows of its end.
+            return; // the request is incomplete, so the client itself ended the call
         }
 
         Telemetry.OneWayFailed.Count(EndedWith.ToString()); // as on the wire: a method may make up other codes

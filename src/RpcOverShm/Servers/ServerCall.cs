@@ -70,7 +70,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
 
-    /// <summary>Whether nobody gets an answer any more: the call has ended, or its connection was closed.</summary>
+    /// <summary>Whether a response would reach no client: the call has ended or its connection was closed.</summary>
     public bool IsOver => IsEnded || Connection.CloseReason is not null;
 
     public ServerSettings Settings => owner.Settings;
@@ -127,11 +127,12 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     protected override bool TryHandOver() => Ticket?.Caller?.TryRunHere(this) == true;
 
     /// <summary>
-    /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
+    /// Makes a call wait again whose method is about to start, if the client leaves responses unread. Returns true if
+    /// the call waits or was refused.
     /// </summary>
     public bool TryPutBack() => owner.TryPutBack(this, _request.Length);
 
-    /// <summary>Notes that the method begins, on its thread.</summary>
+    /// <summary>Counts the method. Called on the thread that is about to run it.</summary>
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
@@ -148,7 +149,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         UncountMethod();
     }
 
-    /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
+    /// <summary>
+    /// Releases the request and the counts of a call whose method will not start, because the call has ended.
+    /// </summary>
     public void ReleaseUnbegun()
     {
         _request.Release();
@@ -156,14 +159,15 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     /// <summary>
-    /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over, or was
-    /// refused.
+    /// Marks a one-way call as outliving its connection. Returns false if its method has ended or the call was refused.
     /// </summary>
     public bool TryMarkOrphaned() =>
         Interlocked.CompareExchange(ref _orphanState, OrphanState.Orphaned, OrphanState.Admitted)
             == OrphanState.Admitted;
 
-    /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
+    /// <summary>
+    /// Marks a one-way call whose method has ended. Returns false if the call has outlived its connection.
+    /// </summary>
     public bool TryMarkOver() => Interlocked.Exchange(ref _orphanState, OrphanState.Over) != OrphanState.Orphaned;
 
     /// <summary>Refuses a call whose method has not begun and that waits at no gate.</summary>
@@ -192,7 +196,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
         var deadline = new DueTime(timeout, OnDeadline);
-        Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: an ending thread sees it, or IsEnded is true.
+
+        // StoreLoad: a thread that ends the call sees the deadline, or IsEnded is true here.
+        Interlocked.Exchange(ref _deadline, deadline);
         if (IsEnded)
         {
             deadline.Dispose();
@@ -205,7 +211,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Stop(StatusMapping.ServerDeadline);
     }
 
-    /// <summary>Ends a call that is about to begin although the connection was closed, unless it is one-way.</summary>
+    /// <summary>
+    /// Ends a call whose connection was closed while the call waited. A one-way call is not ended: it still runs.
+    /// </summary>
     public void EndWithConnection()
     {
         if (!IsOneWay)
@@ -262,10 +270,14 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 }
 
-/// <summary>Whether a one-way call has outlived its connection: its bytes count for the user then.</summary>
+/// <summary>
+/// Whether a one-way call has outlived its connection. Its bytes are then charged to the budget of the user.
+/// </summary>
 internal enum OrphanState : byte
 {
-    /// <summary>The method has ended, or will not begin. So are calls that are refused at their start.</summary>
+    /// <summary>
+    /// The method has ended or will not start. Also the state of a call that was refused at its start.
+    /// </summary>
     Over,
 
     /// <summary>The method runs, or will.</summary>

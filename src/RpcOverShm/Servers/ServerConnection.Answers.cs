@@ -4,9 +4,10 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <content>
-/// Back-pressure for a client that does not read its responses: methods that have ended wait before they queue theirs.
-/// So the queued responses exceed their share only by those that are serialised at the same moment. Meanwhile no method
-/// begins, unless its call borrows a place: its response would wait too, and nothing counts it.
+/// Back-pressure for a client that does not read its responses: a method that has ended waits before it queues its
+/// response. So the queued responses exceed their share only by those that are serialised at the same moment. Meanwhile
+/// no method starts, except for calls that borrow a place: a further response would also wait, and no budget would
+/// bound it.
 /// </content>
 internal sealed partial class ServerConnection
 {
@@ -16,21 +17,19 @@ internal sealed partial class ServerConnection
     private readonly LinkedList<TaskCompletionSource> _answers = new();
     private volatile bool _hasAnswers;
     private int _late;
-    private int _isPumpQueued; // 1 while a thread pool item will look for who may go on
+    private int _isPumpQueued; // 1 while a pool item is queued that resumes methods and calls
 
     /// <summary>The bytes that the connection makes the server keep.</summary>
     public BufferBudget Budget { get; }
 
-    /// <summary>
-    /// The methods that have ended and had to wait before they answer, and whose answer is not queued yet.
-    /// </summary>
+    /// <summary>The number of methods that have ended and whose responses had to wait and are not queued yet.</summary>
     public int Late => Volatile.Read(ref _late);
 
     // Whether no method may begin, because of answers that the client does not read.
     private bool IsPausedByAnswers => Budget.IsFullOfAnswers || Late > 0;
 
     /// <summary>
-    /// Waits until the answer of a method may be queued, or its call has ended. The caller then calls
+    /// Waits until the response of a method may be queued or the call has ended. The caller must then call
     /// <see cref="OnAnswered"/>.
     /// </summary>
     public async Task WaitToAnswerAsync(CancellationToken ended)
@@ -46,8 +45,8 @@ internal sealed partial class ServerConnection
                 _hasAnswers = true;
             }
 
-            // StoreLoad: the method is in the queue before this thread checks the answers. A thread that has sent
-            // answers counts them off before it checks the queue.
+            // StoreLoad: the method is in the queue before this thread checks the budget. A thread that has sent
+            // responses reduces the budget before it checks the queue.
             Interlocked.MemoryBarrier();
             if (!Budget.IsFullOfAnswers)
             {
@@ -69,10 +68,13 @@ internal sealed partial class ServerConnection
         }
     }
 
-    /// <summary>Notes that the answer of a method that has waited with it is queued, or that nobody wants it.</summary>
+    /// <summary>
+    /// Called when the response of a method that had to wait is queued, or is dropped because the call has ended.
+    /// </summary>
     public void OnAnswered()
     {
-        // StoreLoad: uncounted before it looks for waiting calls. A call waits before it looks at this count.
+        // StoreLoad: the count is reduced before this thread checks for waiting calls. A call is queued before its
+        // thread reads the count.
         int late = Interlocked.Decrement(ref _late);
         if (_hasAnswers)
         {
@@ -85,7 +87,7 @@ internal sealed partial class ServerConnection
         }
     }
 
-    /// <summary>Lets a few methods answer. The end of each lets others.</summary>
+    /// <summary>Releases a few waiting methods. When each has queued its response, it releases further ones.</summary>
     private void LetAnswer()
     {
         using (_answersLock.Enter())

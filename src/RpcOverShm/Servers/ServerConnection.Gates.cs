@@ -8,13 +8,14 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <content>
-/// The way of a call to its method, through the gates: the order of its service, if it has one; the connection; the
-/// server. While no limit is near, that is one interlocked operation. The holder of the reader role begins the way; the
-/// thread that lets the call into a gate goes on.
+/// Admits a call to its method through up to three gates: the order of its service if that is ordered, the connection,
+/// and the server if that has a limit. A call that need not wait costs one interlocked operation for each gate with a
+/// limit. The holder of the reader role starts; the thread that lets a waiting call into a gate continues.
 /// </content>
 internal sealed partial class ServerConnection
 {
-    // The call that this thread has just brought to its first await, and whose follower it will start.
+    // The call whose method has just reached its first await on this thread; the thread then starts the next call in
+    // order.
     [ThreadStatic]
     private static CallTicket? s_started;
 
@@ -23,8 +24,8 @@ internal sealed partial class ServerConnection
     private ConcurrentDictionary<string, CallGate>? _orders; // by service
 
     /// <summary>
-    /// Whether calls that methods make can be callbacks or wait at a full gate. Running calls are then tracked from the
-    /// first on, because a long one began before the limit was reached.
+    /// Whether calls that methods make can be callbacks or can wait at a full gate. All running calls are then tracked,
+    /// because a call that started before the limit was reached may be the parent of one that waits.
     /// </summary>
     public bool TracksRunningCalls => IsOfThisProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
 
@@ -61,7 +62,8 @@ internal sealed partial class ServerConnection
 
         if (call.Ticket is null && !IsPausedByAnswers && _connectionGate.TryEnter())
         {
-            // StoreLoad: inside before it looks for the stop, which looks for calls inside after it has begun.
+            // StoreLoad: the call is inside the gate before the flag of the stop is read. The stop sets the flag before
+            // it reads the calls inside.
             if (!_isRefusing && _serverGate.TryEnter())
             {
                 return true;
@@ -78,7 +80,7 @@ internal sealed partial class ServerConnection
         return TryEnterGates(call.Ticket ??= new CallTicket(call), requestBytes, out refusal);
     }
 
-    /// <summary>Goes on with a call that was let into the gate at which it waited.</summary>
+    /// <summary>Continues with a call that was let into the gate at which it waited.</summary>
     public void OnGateEntered(CallTicket ticket)
     {
         if (Connection.CloseReason is not null)
@@ -93,13 +95,13 @@ internal sealed partial class ServerConnection
         }
         else if (TryEnterGates(ticket, requestBytes: 0, out _))
         {
-            StartLater(ticket); // One that has waited was counted and charged, so it is not refused.
+            StartLater(ticket); // a call that has waited is counted and charged already, so it cannot be refused
         }
     }
 
     /// <summary>
-    /// Makes a call wait again, although its method was about to begin, while the client leaves responses unread: many
-    /// calls may have been let in before the first response existed. Returns true if the call waits or was refused.
+    /// Makes a call wait again whose method is about to start, while the client leaves responses unread. Many calls may
+    /// have been let in before the first of them had a response. Returns true if the call waits or was refused.
     /// </summary>
     public bool TryPutBack(ServerCall call, int requestBytes)
     {
@@ -111,7 +113,8 @@ internal sealed partial class ServerConnection
         CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.EnteredServer };
         if (_connectionGate.TryBorrowInside(ticket))
         {
-            return false; // A method that waits for it may be one whose answer the client reads next.
+            // A running method may wait for this call, and the client may wait for the response of that method.
+            return false;
         }
 
         Status? refusal = _isRefusing && !ticket.IsSparedByStop
@@ -124,7 +127,7 @@ internal sealed partial class ServerConnection
         }
 
         ReportWait(_connectionGate);
-        _ = CountPending(ticket); // It is counted as one inside.
+        _ = CountPending(ticket); // the result is not needed: the call was already counted as inside the gate
         ticket.Stage = CallStage.EnteredOrder;
         _serverGate.Leave(); // A call of another connection takes its place.
         _connectionGate.WaitAgain(ticket);
@@ -171,8 +174,9 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Notes that a method has come to its first await, or that its call has ended without. The next call of the order
-    /// goes on; if this thread runs the first part, it starts that one afterwards.
+    /// Leaves the order gate of a call whose method has reached its first await, or whose call has ended before. The
+    /// next call in order can then start. If this thread is running the first part of the method, it also starts the
+    /// next one.
     /// </summary>
     public static void LeaveOrder(CallTicket ticket)
     {
@@ -183,7 +187,7 @@ internal sealed partial class ServerConnection
 
         if (ticket.Stage == CallStage.BeforeOrder)
         {
-            return; // It has not come to the gate, or has ended there.
+            return; // the call has not entered the gate
         }
 
         if (ticket.StartingThread != Environment.CurrentManagedThreadId)
@@ -197,7 +201,10 @@ internal sealed partial class ServerConnection
         s_started = null;
     }
 
-    /// <summary>Makes a call that is about to run known to the calls of its method.</summary>
+    /// <summary>
+    /// Makes a call the parent of the calls that its method makes. Called on the thread that is about to run the
+    /// method.
+    /// </summary>
     public void SetRunningCall(ServerCall call)
     {
         var running = new RunningCall(call, _serverGate, call.Ticket?.Parent);
@@ -205,7 +212,7 @@ internal sealed partial class ServerConnection
         RunningCall.Set(running);
     }
 
-    // Takes the waiting calls out of all gates and refuses them. Those that would have to wait later see the flag.
+    // Removes the waiting calls from all gates and refuses them. A call that arrives at a gate later reads _isRefusing.
     private void RefuseWaiting()
     {
         foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _connectionGate, _serverGate])
@@ -272,7 +279,7 @@ internal sealed partial class ServerConnection
         return true;
     }
 
-    // Returns false if the call came while the connection began to stop, which has not seen it.
+    // Returns false if the stop of the connection may have missed the call, which must then be refused.
     private bool Advance(CallTicket ticket)
     {
         ticket.Stage++;
@@ -298,7 +305,7 @@ internal sealed partial class ServerConnection
         }
     }
 
-    // A thread that has ended the call, or a stop, may have looked for it before it waited.
+    // A thread that ended the call, or a stop, may have searched the gates before the call was in one.
     private void StopWaitingIfEnded(CallTicket ticket, CallGate gate)
     {
         if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
@@ -311,7 +318,7 @@ internal sealed partial class ServerConnection
         }
     }
 
-    // Not on this thread: the call lets in the next one, which may have ended too, and so on.
+    // Runs on the pool to bound recursion: the release lets the next call in, which may also have ended.
     private static void ReleaseLater(ServerCall ended) => PoolWork.Queue(static call => call.ReleaseUnbegun(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? running)

@@ -60,8 +60,8 @@ internal sealed class ServerCore
     public BufferBudget Budget => _shared.Budget;
 
     /// <summary>
-    /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
-    /// clients close the connections when the calls that cross the request have ended; those are served.
+    /// Checks all sessions once and sends a GoAway to those without a call for the idle timeout. Calls that cross the
+    /// GoAway are served. The client closes its connection when they have ended.
     /// </summary>
     public void CheckIdle()
     {
@@ -79,13 +79,13 @@ internal sealed class ServerCore
     }
 
     /// <summary>
-    /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
-    /// the grace period, which <paramref name="graceEnded"/> ends, it cancels the remaining methods and closes the
-    /// connections.
+    /// Stops the server gracefully: accepts no more clients, refuses new calls, and lets running methods finish.
+    /// <paramref name="graceEnded"/> ends the grace period; then the remaining methods are cancelled and the
+    /// connections are closed.
     /// </summary>
     public async Task StopAsync(CancellationToken graceEnded)
     {
-        // The listener ends first: a client that it still accepts is told to leave like any other.
+        // The listener ends first: a client that it still accepts then gets a GoAway like any other.
         await _listener.DisposeAsync().ConfigureAwait(false);
         ServerConnection[] connections = BeginStop();
         foreach (ServerConnection connection in connections)
@@ -113,9 +113,10 @@ internal sealed class ServerCore
         await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
     }
 
-    // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
-    // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
-    // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
+    // A call that crosses the GoAway must be read and refused, so that its client retries it on another connection;
+    // after a close the client would not know whether it ran. A client closes its connection when it has read the
+    // GoAway and its calls have ended. The timeout is for clients that do not read. One-way calls that crossed the
+    // GoAway may run for the rest of the grace period.
     private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
@@ -124,8 +125,8 @@ internal sealed class ServerCore
         await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
     }
 
-    // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
-    // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
+    // Waits for the release of instances, and for a short time even after the grace period. A method that ignores its
+    // token, or a release in user code, may take longer; its instance is released later.
     private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
@@ -184,7 +185,7 @@ internal sealed class ServerCore
 
         if (!isAccepted)
         {
-            // The close runs the user's logger, which the door's loop must not.
+            // Closing calls the user's logger, and user code must not run on the event loop of the listeners.
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
@@ -217,7 +218,7 @@ internal sealed class ServerCore
         await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
-    // A stop must still find the methods of one-way calls.
+    // A closed connection stays in the list until its one-way calls have ended, so that a stop can end them.
     private async Task RemoveWhenOrphansEndAsync(ServerConnection connection)
     {
         await connection.WhenOrphansEndAsync().ConfigureAwait(false);

@@ -6,8 +6,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A connected channel as the server sees it: what outlives its connection, and what the server's user sees of it.
-/// Thread-safe.
+/// The server's state of one connected channel that outlives the connection, and the object that represents the channel
+/// to user code. Thread-safe.
 /// </summary>
 [SuppressMessage(
     "Design", "CA1001", Justification = "A source without a timer holds nothing, and users keep its token.")]
@@ -56,8 +56,8 @@ internal sealed class ServerSession
     public Task Released => Volatile.Read(ref _instances)?.Released ?? Task.CompletedTask;
 
     /// <summary>
-    /// Looks once for calls and callbacks. Returns true, once, when the connection had none for the idle timeout. The
-    /// caller serialises the looks.
+    /// Checks once for calls and callbacks. Returns true once, when the connection has had none for the idle timeout.
+    /// The caller serialises the checks.
     /// </summary>
     public bool CheckIdle()
     {

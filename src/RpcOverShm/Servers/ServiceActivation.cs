@@ -6,12 +6,12 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Runs the calls of one service on its instances: creates them or finds them, waits for their turn, releases them.
-/// Innermost: interceptors run around it. Thread-safe.
+/// Runs the calls of one service on its instances: finds or creates an instance, waits until the call may enter it, and
+/// releases it. Interceptors run around this class. Thread-safe.
 /// </summary>
 /// <param name="settings">How the instances live and run.</param>
 /// <param name="create">
-/// Creates an instance for a session, null for none, and for a call, null if the instance outlives it.
+/// Creates an instance. The arguments are the session, null for none, and the call, null if the instance outlives it.
 /// </param>
 internal sealed class ServiceActivation<TService>(
     InstanceSettings settings, Func<object?, ServerCallContext?, Activation<TService>> create)
@@ -72,7 +72,8 @@ internal sealed class ServiceActivation<TService>(
         {
             if (settings.Calls is not null && call.Running is null)
             {
-                // In this method, so that the method of the user knows it.
+                // Set in this async method, so that the AsyncLocal flows to the user's method and not back to the
+                // caller.
                 call.Owner.SetRunningCall(call);
             }
 
@@ -94,7 +95,7 @@ internal sealed class ServiceActivation<TService>(
         }
     }
 
-    // Apart, so that a call with a known instance makes no closure, and its call no token.
+    // A method of its own, so that a call whose instance exists allocates neither a closure nor a cancellation token.
     private ValueTask<ServiceInstance> CreateOrWaitAsync(ServiceInstances instances, ServerCall call) =>
         instances.GetAsync(this, () => Create(call, context: null), call.CancellationToken);
 
@@ -149,7 +150,7 @@ internal sealed class ServiceActivation<TService>(
             ?? new InvalidOperationException("The function returned null in place of a service.");
         ShmLog.ActivationFailed(logger, typeof(TService).Name, call.MethodName, failure);
 
-        // What the function has made before it failed. Not awaited: the call fails meanwhile.
+        // Release what the function had created before it failed. The release is not awaited: the call fails at once.
         _ = new Instance(service: null, made.Release, gate: null).ReleaseAsync(logger).AsTask();
         throw new RpcException(StatusMapping.NotActivated(failure, call.Settings.HasDetailedErrors));
     }

@@ -138,7 +138,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         where T : Task =>
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");
 
-    // An inspected call has marshallers of its own: they know its metadata, and count its messages.
+    // An inspected call has its own marshallers, because they hold its metadata and count its messages.
     private Marshaller<TRequest> RequestMarshaller(ServerCall call)
     {
         Marshaller<TRequest> own = Of(call).Request;
