@@ -2,6 +2,7 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 
@@ -13,17 +14,12 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed partial class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
-    /// <summary>
-    /// The attempts of a call: a connection may close between being found and being used, and an unsent call may try
-    /// another one.
-    /// </summary>
+    // The number of connections on which a call tries to start: a connection may close before the call uses it.
     private const int MaxAttempts = 3;
 
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
-    /// <summary>
-    /// The pause between attempts at a server that keeps closing connections it has just accepted.
-    /// </summary>
+    // The pause between attempts at a server that keeps closing connections it has just accepted.
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
@@ -49,7 +45,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy(), attempt: 2),
 
             // The call is already in the queue of that connection, so it precedes later calls of this thread.
             StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
@@ -71,17 +67,14 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
         for (int attempt = 1; ; attempt++)
         {
-            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection
-                || !call.TryAttach(connection)
-                || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection)
             {
                 return;
             }
 
-            bool isWhole = head.Length + request.Length <= connection.Sender.InlineBytes;
-            StartResult outcome = call.IsOneWay ? SendOneWay(connection, call, target, request)
-                : isWhole ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
-                : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
+            StartResult outcome = call.IsOneWay
+                ? SendOneWay(connection, call, target, request)
+                : RunOn(connection, call, target, request);
             if (outcome != StartResult.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
@@ -153,7 +146,9 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         }
         else if (outcome == StartResult.Closed)
         {
-            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason ?? Subchannel.NotUsed));
+            CloseReason reason = connection.CloseReason
+                ?? (connection.IsOpenForCalls ? Subchannel.IdleTimeoutReached : Subchannel.ServerLeaving);
+            call.FinishUnsent(StatusMapping.FromClose(reason));
         }
     }
 
@@ -167,12 +162,16 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
     /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
     private async Task<Connection?> StartLaterAsync(
-        Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
+        Task<Connection> connecting,
+        ClientCall call,
+        RequestHeadInputs target,
+        PooledBufferWriter? request,
+        int attempt = 1)
     {
         using PooledBufferWriter? own = request;
         try
         {
-            for (int attempt = 1; ; attempt++)
+            for (; ; attempt++)
             {
                 if (await AwaitConnectionAsync(connecting, call, target.IsWaitForReady).ConfigureAwait(false)
                     is not { } connection)
@@ -196,7 +195,8 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
                 if (attempt >= MaxAttempts)
                 {
-                    await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
+                    await Task.Delay(s_pauseAfterClose, call.Ended)
+                        .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                 }
 
                 connecting = GetAsync(call, target.IsWaitForReady).AsTask();
@@ -264,6 +264,20 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         }
 
         return outcome;
+    }
+
+    private StartResult RunOn(
+        Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
+    {
+        if (!call.TryAttach(connection)
+            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+        {
+            return StartResult.GivenUp;
+        }
+
+        return head.Length + request.Length <= connection.Sender.InlineBytes
+            ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
+            : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
     }
 
     /// <summary>Sends a blocking one-way call, and returns when it is done: when it is sent.</summary>

@@ -16,7 +16,7 @@ internal sealed partial class Subchannel
     /// The reason for closing an idle connection. It has the kind of a close by the server, so that a call on the
     /// connection fails with Unavailable and not with Cancelled.
     /// </summary>
-    public static CloseReason NotUsed => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
+    public static CloseReason IdleTimeoutReached => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
 
     /// <summary>
     /// Enables the idle timeout: a connection without a call for this time is closed. Called once, before the channel
@@ -42,7 +42,7 @@ internal sealed partial class Subchannel
             Enter(ConnectivityState.Idle);
         }
 
-        _ = RetireAsync(leaving, NotUsed);
+        _ = RetireAsync(leaving, IdleTimeoutReached);
     }
 
     /// <summary>

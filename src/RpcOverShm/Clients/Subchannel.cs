@@ -72,6 +72,13 @@ internal sealed partial class Subchannel(
         }
     }
 
+    /// <summary>
+    /// The reason for closing a connection whose server has sent GoAway. It has the kind of a close by the server, so
+    /// that a later call of a callback's method fails with Unavailable and not with Cancelled.
+    /// </summary>
+    public static CloseReason ServerLeaving =>
+        new(CloseKind.PeerClosed, "The server accepts no more calls on this connection.");
+
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
     public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
@@ -323,10 +330,8 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Until now, methods of callbacks could make calls on this connection. The reason is that of a close by the
-        // server, so that a later call of such a method fails with Unavailable and not with Cancelled.
-        var reason = new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended.");
-        await RetireAsync(connection, reason).ConfigureAwait(false);
+        // Until now, methods of callbacks could make calls on this connection.
+        await RetireAsync(connection, ServerLeaving).ConfigureAwait(false);
     }
 
     private async Task ForgetWhenClosedAsync(Connection connection)
