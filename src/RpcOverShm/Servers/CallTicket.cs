@@ -13,6 +13,11 @@ namespace RpcOverShm.Servers;
 internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, ConnectionCall? caller = null)
     : GateTicket(call.Owner, parent)
 {
+    // The call whose method has just reached its first await on this thread; the thread then starts the next call in
+    // order.
+    [ThreadStatic]
+    private static CallTicket? s_started;
+
     private CallGate? _order;
 
     public ServerCall Call => call;
@@ -58,8 +63,45 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>Sets the order gate. Called before the call enters any gate.</summary>
     public void SetOrder(CallGate order) => (_order, Stage) = (order, CallStage.BeforeOrder);
 
-    /// <summary>Returns the order gate to the first caller, which must leave it; null to any other.</summary>
-    public CallGate? TakeOrder() => _order is null ? null : Interlocked.Exchange(ref _order, null);
+    /// <summary>
+    /// Leaves the order gate when the method has reached its first await, or the call has ended before. The next call
+    /// in order can then start. If this thread is running the first part of the method, it also starts the next one.
+    /// Only the first use has an effect.
+    /// </summary>
+    public void LeaveOrder()
+    {
+        CallGate? order = _order is null ? null : Interlocked.Exchange(ref _order, null);
+        if (order is null || Stage == CallStage.BeforeOrder)
+        {
+            return;
+        }
+
+        if (StartingThread != Environment.CurrentManagedThreadId)
+        {
+            order.Leave();
+            return;
+        }
+
+        s_started = this;
+        order.Leave();
+        s_started = null;
+    }
+
+    /// <summary>
+    /// Queues the start of the method of a call that has entered all gates. If this thread is just starting calls in
+    /// order, the thread itself starts the method afterwards.
+    /// </summary>
+    public void QueueStart()
+    {
+        if (s_started is { NextInOrder: null } started && Order is not null)
+        {
+            started.NextInOrder = this;
+        }
+        else
+        {
+            call.QueueUserCode(PendingUserCode.Start);
+        }
+    }
 
     /// <summary>
     /// Removes a call that has ended from the gate at which it waits. Returns true to one thread only, which must then
@@ -86,6 +128,6 @@ internal enum CallStage : byte
     /// <summary>The call counts towards the limit of its connection.</summary>
     EnteredConnection,
 
-    /// <summary>It has a place of the server too.</summary>
+    /// <summary>The call also counts towards the limit of the server.</summary>
     EnteredServer,
 }

@@ -14,11 +14,6 @@ namespace RpcOverShm.Servers;
 /// </content>
 internal sealed partial class ServerConnection
 {
-    // The call whose method has just reached its first await on this thread; the thread then starts the next call in
-    // order.
-    [ThreadStatic]
-    private static CallTicket? s_started;
-
     private readonly CallGate _serverGate;
     private readonly CallGate _connectionGate;
     private ConcurrentDictionary<string, CallGate>? _orders; // by service
@@ -38,8 +33,9 @@ internal sealed partial class ServerConnection
         if (Connection.FindCaller(name) is { } caller)
         {
             // Nobody waits for what a one-way call does.
-            RunningCall? maker = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
-            return new CallTicket(call, maker?.ServerGate == _serverGate ? maker : null, caller);
+            RunningCall? parentOfCaller = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
+            return new CallTicket(
+                call, parentOfCaller?.ServerGate == _serverGate ? parentOfCaller : null, caller);
         }
 
         return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent
@@ -95,7 +91,7 @@ internal sealed partial class ServerConnection
         }
         else if (TryEnterGates(ticket, requestBytes: 0, out _))
         {
-            StartLater(ticket); // a call that has waited is counted and charged already, so it cannot be refused
+            ticket.QueueStart(); // a call that has waited is counted and charged already, so it cannot be refused
         }
     }
 
@@ -140,7 +136,7 @@ internal sealed partial class ServerConnection
     {
         if (call.Ticket is { } ticket)
         {
-            LeaveOrder(ticket);
+            ticket.LeaveOrder();
             LeaveGates(ticket, ticket.Stage, running: null);
             UncountWaiting(ticket);
         }
@@ -155,7 +151,7 @@ internal sealed partial class ServerConnection
         call.Running?.End();
         if (call.Ticket is { } ticket)
         {
-            LeaveOrder(ticket);
+            ticket.LeaveOrder();
         }
 
         LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.Running);
@@ -171,34 +167,6 @@ internal sealed partial class ServerConnection
         CallTicket ticket = call.Ticket ??= new CallTicket(call);
         ticket.Stage = CallStage.EnteredConnection;
         _serverGate.Leave(ticket, call.Running);
-    }
-
-    /// <summary>
-    /// Leaves the order gate of a call whose method has reached its first await, or whose call has ended before. The
-    /// next call in order can then start. If this thread is running the first part of the method, it also starts the
-    /// next one.
-    /// </summary>
-    public static void LeaveOrder(CallTicket ticket)
-    {
-        if (ticket.TakeOrder() is not { } order)
-        {
-            return;
-        }
-
-        if (ticket.Stage == CallStage.BeforeOrder)
-        {
-            return; // the call has not entered the gate
-        }
-
-        if (ticket.StartingThread != Environment.CurrentManagedThreadId)
-        {
-            order.Leave();
-            return;
-        }
-
-        s_started = ticket;
-        order.Leave();
-        s_started = null;
     }
 
     /// <summary>
@@ -291,18 +259,6 @@ internal sealed partial class ServerConnection
         bool wasCounted = ticket.IsPending;
         UncountPending(ticket);
         return wasCounted || !_isRefusing || ticket.IsSparedByStop;
-    }
-
-    private static void StartLater(CallTicket ticket)
-    {
-        if (s_started is { NextInOrder: null } started && ticket.Order is not null)
-        {
-            started.NextInOrder = ticket;
-        }
-        else
-        {
-            ticket.Call.QueueUserCode(PendingUserCode.Start);
-        }
     }
 
     // A thread that ended the call, or a stop, may have searched the gates before the call was in one.

@@ -35,8 +35,8 @@ internal sealed class ServiceActivation<TService>(
     public Task RunAsync(ServerCallContext context, Func<TService, Task> run)
     {
         ServerCall call = ShmServerCallContext.CallOf(context) ?? throw new InvalidOperationException(
-            "An interceptor passes on a context that has lost its call: a context that wraps another one returns the "
-            + "UserState of that one.");
+            "An interceptor passed a ServerCallContext that does not belong to this call. "
+            + "A context that wraps another context must return the UserState of the wrapped context.");
         return settings.Lifetime == InstanceLifetime.Call
             ? RunOnOwnAsync(call, context, run)
             : RunOnSharedAsync(call, run);
@@ -125,11 +125,10 @@ internal sealed class ServiceActivation<TService>(
 
     private static Task BeginMethod(ServerCall call, Func<TService, Task> run, TService service)
     {
-        Task running = run(service)
-            ?? throw new InvalidOperationException("The method returned null in place of a task.");
+        Task running = MethodInvoker.ThrowIfNull(run(service));
         if (call.Ticket is { } ticket)
         {
-            ServerConnection.LeaveOrder(ticket);
+            ticket.LeaveOrder();
         }
 
         return running;
