@@ -46,11 +46,15 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public AutoResetLatch? Waiter { get; protected set; }
 
     /// <summary>
-    /// Whether the first frame carried all that this side sends, or the last frame of a one-way call is written, so
-    /// nothing is queued or will be. Written under the sender's gate, before the frame is visible. For an incoming
-    /// one-way call: whether its last frame has come, known to the holder of the reader role.
+    /// Whether this side has sent its last frame of the call. True for a call whose first frame carried the whole
+    /// request, and for a one-way call after its last frame. Written under the gate, before the frame is visible.
     /// </summary>
     public bool IsAllSent { get; set; }
+
+    /// <summary>
+    /// Whether the last frame of an incoming one-way call was received. Written by the holder of the reader role.
+    /// </summary>
+    public bool IsRequestComplete { get; set; }
 
     /// <summary>
     /// Whether the starter waits for nothing but that the request is sent. The call is answered by an End alone.

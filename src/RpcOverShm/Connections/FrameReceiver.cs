@@ -169,14 +169,14 @@ internal sealed class FrameReceiver
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsAllSent = isWhole; // before the method begins, which may report its failure
+        call.IsRequestComplete = isWhole; // before the method begins, which may report its failure
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsAllSent = false; // The last frame is a violation, so the call ends with the connection.
+            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 

@@ -77,7 +77,7 @@ internal sealed partial class ServerCall
             Settings.Logger,
             ServerLimits.HeadTimeoutOption,
             (long)limit.TotalMilliseconds,
-            $"{owner.PeerName}: the head of a call did not come whole in time.");
+            $"{owner.PeerName}: the head of a call was incomplete after the time limit.");
         RefuseAtStart(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
     }
 
@@ -128,7 +128,7 @@ internal sealed partial class ServerCall
     {
         // A complete one-way request is served even if its client has left. The close does not wait for such methods:
         // they may run for long.
-        if (!IsOneWay || !IsAllSent || !owner.TryOrphan(this))
+        if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
         {
             EndUnanswered();
             Connection.Sender.Forget(this);

@@ -207,8 +207,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
             // The End must not wait behind a message without credit: a client that does not read grants none.
             Connection.Sender.CutShort(this);
         }
-
-        if (!isStop)
+        else
         {
             // Before the End is sent: a client that then starts its next call finds the place free.
             UncountMethod();
@@ -241,7 +240,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     // The failure is logged here, because the client may have no handler for it or may be gone.
     private void ReportOneWay(Status status, bool isLogged)
     {
-        if (!IsAllSent && !_isRefused)
+        if (!IsRequestComplete && !_isRefused)
         {
             return; // the request is incomplete, so the client itself ended the call
         }
