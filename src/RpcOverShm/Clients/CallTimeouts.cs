@@ -11,10 +11,15 @@ namespace RpcOverShm.Clients;
 internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> methods, TimeSpan? byDefault)
 {
     /// <summary>Returns the time limit of a method's calls; null if there is none.</summary>
-    public CallTimeout? Find(IMethod method) =>
-        MethodNames.TryFind(methods, method, out TimeSpan? timeout) && timeout is { } time
-            ? time == Timeout.InfiniteTimeSpan ? null : new CallTimeout(time, LimitsDeadlines: true)
-            : byDefault is { } rest ? new CallTimeout(rest, LimitsDeadlines: false) : null;
+    public CallTimeout? Find(IMethod method)
+    {
+        if (MethodNames.TryFind(methods, method, out TimeSpan? timeout) && timeout is { } time)
+        {
+            return time == Timeout.InfiniteTimeSpan ? null : new CallTimeout(time, LimitsDeadlines: true);
+        }
+
+        return byDefault is { } limit ? new CallTimeout(limit, LimitsDeadlines: false) : null;
+    }
 }
 
 /// <summary>The time limit of the calls of one method.</summary>

@@ -16,7 +16,8 @@ internal abstract partial class ClientCall
 
     private object? _snapshot; // the inputs of the call for a retry; for a one-way call, the handler of its failure
     private RequestOwnership _ownership;
-    private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
+    private byte _transparentRetries; // the retries so far
+    private bool _isRetryPending;     // the server has refused the call; its retry has not started
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
     public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
@@ -24,12 +25,12 @@ internal abstract partial class ClientCall
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
-        if (_transparentRetries >= 0 || !TryDetach())
+        if (!_isRetryPending || !TryDetach())
         {
             return false;
         }
 
-        _transparentRetries = (sbyte)-_transparentRetries;
+        _isRetryPending = false;
         return true;
     }
 
@@ -87,7 +88,8 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        _transparentRetries = (sbyte)(-_transparentRetries - 1);
+        _transparentRetries++;
+        _isRetryPending = true;
         if (Waiter is not null)
         {
             SetDone();

@@ -44,7 +44,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public RunningCall? YieldingParent =>
         Settings.YieldsInstance && Parent is { InstanceTicket: not null } parent ? parent : null;
 
-    public override int Depth => Parent is { } maker ? maker.Depth + 1 : 0;
+    public override int Depth => Parent is { } parent ? parent.Depth + 1 : 0;
 
     /// <summary>Called when all requests were sent. Completes when the user may go on.</summary>
     public virtual Task OnHalfClosed() => Task.CompletedTask;
@@ -375,6 +375,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
         _mark = MessageMark.None;
         _transparentRetries = 0;
+        _isRetryPending = false;
         _outcome = null;
         _serverOutcome = null;
         _headers = default;

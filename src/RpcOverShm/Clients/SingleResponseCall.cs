@@ -21,8 +21,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     private AnsweredMethod<TResponse> _method;
     private AsyncTaskMethodBuilder<TResponse> _response; // a task source that is not a separate object
-    private ReceivedMessage _message;      // a response in the End frame
-    private InboundMessages? _inbound;  // a response in frames of its own
+    private ReceivedMessage _message;    // a response in the End frame
+    private InboundMessages? _inbound;   // a response in frames of its own
     private TResponse? _result;
 
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
@@ -149,10 +149,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         if (_inbound is null)
         {
-            throw new ProtocolException("A part of a message that has not begun.");
+            throw new ProtocolException($"The peer sent a part of a message of call {Id} that has not begun.");
         }
 
-        _inbound.AddChunk(bytes, flags);
+        // Only a budget refuses a chunk, and the messages of a client have none.
+        _ = _inbound.AddChunk(bytes, flags);
     }
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);

@@ -57,7 +57,8 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         if (!IsFinished)
         {
-            _inbound.AddChunk(bytes, flags);
+            // Only a budget refuses a chunk, and the messages of a client have none.
+            _ = _inbound.AddChunk(bytes, flags);
         }
     }
 
@@ -96,7 +97,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         if (hasMessage && _hasMessage)
         {
-            throw new ProtocolException($"A message in the end of call {Id}, which had others before.");
+            throw new ProtocolException($"The End of call {Id} has a message, but the call has had other messages.");
         }
 
         // A failing call may end in the middle of a message.

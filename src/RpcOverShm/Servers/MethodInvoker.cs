@@ -43,6 +43,11 @@ internal static class MethodInvoker
         Begin(call, handler, observation: null);
     }
 
+    /// <summary>Returns the task of a method; throws if the method returned null.</summary>
+    public static T ThrowIfNull<T>(T? task)
+        where T : Task =>
+        task ?? throw new InvalidOperationException("The method returned null in place of a task.");
+
     // Runs a method up to its first await, and then the methods of the next calls in order.
     private static void StartInOrder(CallTicket first)
     {

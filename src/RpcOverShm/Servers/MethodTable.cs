@@ -39,7 +39,8 @@ internal sealed class MethodTable
             definition.AddTo(collector);
         }
 
-        int count = (int)BitOperations.RoundUpToPowerOf2((uint)collector.Handlers.Count * 2 | 1);
+        // More than twice as many buckets as methods.
+        int count = (int)BitOperations.RoundUpToPowerOf2(((uint)collector.Handlers.Count * 2) + 1);
         Entry[] entries = [.. collector.Handlers.Select(one => new Entry(Encoding.UTF8.GetBytes(one.Key), one.Value))];
         ILookup<uint, Entry> byHash = entries.ToLookup(entry => Hash(entry.Name) & (uint)(count - 1));
         _buckets = [.. Enumerable.Range(0, count).Select(bucket => byHash[(uint)bucket].ToArray())];

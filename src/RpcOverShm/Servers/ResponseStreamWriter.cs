@@ -58,7 +58,9 @@ internal sealed class ResponseStreamWriter<TResponse>(
             return write;
         }
 
-        return _lastWrite = FinishWriteAsync(write, cancellationToken);
+        Task finished = FinishWriteAsync(write, cancellationToken);
+        _lastWrite = finished;
+        return finished;
     }
 
     /// <summary>

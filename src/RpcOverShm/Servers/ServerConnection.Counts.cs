@@ -89,7 +89,11 @@ internal sealed partial class ServerConnection
 
         // One-way calls are never refused here, so that none is lost: only their window bounds how many wait.
         ticket.IsQueued = true;
-        Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : 1);
+        if (!ticket.Call.IsOneWay)
+        {
+            Interlocked.Increment(ref _queued);
+        }
+
         ProcessCounts.QueuedCalls.Add();
         return null;
     }
@@ -134,7 +138,7 @@ internal sealed partial class ServerConnection
                 Settings.Logger,
                 Budget.Option,
                 Budget.LimitBytes,
-                $"{PeerName}: it does not read its answers, and calls wait for their turn.");
+                $"{PeerName}: the client leaves responses unread, so its calls wait.");
             return;
         }
 
@@ -179,7 +183,11 @@ internal sealed partial class ServerConnection
         if (ticket.IsQueued)
         {
             ticket.IsQueued = false;
-            Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : -1);
+            if (!ticket.Call.IsOneWay)
+            {
+                Interlocked.Decrement(ref _queued);
+            }
+
             ProcessCounts.QueuedCalls.Remove();
         }
 

@@ -106,7 +106,8 @@ internal sealed partial class ServerConnection
                 Settings.Logger,
                 _orphanBudget.Option,
                 _orphanBudget.LimitBytes,
-                $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
+                $"{PeerName}: a one-way call was refused because earlier ones of its user, from closed "
+                + "connections, use all the memory.");
             return StatusMapping.TooManyOrphans(_orphanBudget);
         }
 

@@ -65,10 +65,16 @@ internal sealed class ServerCore
     /// </summary>
     public void CheckIdle()
     {
-        ServerSession[] idle;
+        List<ServerSession> idle = [];
         using (_gate.Enter())
         {
-            idle = _isStopping ? [] : [.. _connections.Select(one => one.Session!).Where(one => one.CheckIdle())];
+            foreach (ServerConnection connection in _isStopping ? [] : _connections)
+            {
+                if (connection.Session!.CheckIdle())
+                {
+                    idle.Add(connection.Session);
+                }
+            }
         }
 
         foreach (ServerSession session in idle)
@@ -107,9 +113,9 @@ internal sealed class ServerCore
         await WaitAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
 
-        // The handlers of the user for the ends of sessions.
-        Task forgotten = Task.WhenAll(connections.Select(one => one.SessionEnded));
-        await WaitAsync(forgotten, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        // Wait for the handlers of the user for the ends of sessions.
+        Task sessionsEnded = Task.WhenAll(connections.Select(one => one.SessionEnded));
+        await WaitAsync(sessionsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
     }
 
@@ -119,22 +125,22 @@ internal sealed class ServerCore
     // GoAway may run for the rest of the grace period.
     private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
-        Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
-        await WaitAsync(gone, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
-        Task oneWays = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
-        await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        Task closed = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
+        await WaitAsync(closed, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
+        Task oneWayCallsEnded = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
+        await WaitAsync(oneWayCallsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
     }
 
     // Waits for the release of instances, and for a short time even after the grace period. A method that ignores its
     // token, or a release in user code, may take longer; its instance is released later.
     private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
-        Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(ofSessions, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
-        Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(ofServer, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        Task sessionInstances = Task.WhenAll(connections.Select(one => one.Session!.Released));
+        await WaitAsync(sessionInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAsync(sessionInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        Task serverInstances = _settings.Instances.EndAsync(_settings.Logger);
+        await WaitAsync(serverInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAsync(serverInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
     private static async Task CloseAsync(ServerConnection[] connections)

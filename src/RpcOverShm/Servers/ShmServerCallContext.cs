@@ -29,9 +29,6 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 
     protected override IDictionary<object, object> UserStateCore => _userState ??= new CallItems(call);
 
-    /// <summary>The id of the connection on which the call came. For tests.</summary>
-    internal Guid ConnectionId => call.Owner.Connection.Id;
-
     protected override string MethodCore => call.MethodName;
 
     protected override string HostCore => call.Host;

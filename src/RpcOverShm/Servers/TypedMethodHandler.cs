@@ -35,7 +35,8 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
                 (call, context) => InvokeAsync(server, call, context),
             DuplexStreamingServerMethod<TRequest, TResponse> duplex =>
                 (call, context) => InvokeAsync(duplex, call, context),
-            _ => throw new ArgumentException($"{handler.GetType()} is no shape of a method.", nameof(handler)),
+            _ => throw new ArgumentException(
+                $"{handler.GetType()} is not one of the four handler types of gRPC methods.", nameof(handler)),
         };
         _generated =
             AbsentMarshaller<TRequest>.Is(method.RequestMarshaller)
@@ -72,7 +73,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private Task InvokeAsync(
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
-        Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
+        Task<TResponse> running = MethodInvoker.ThrowIfNull(unary(ReadRequest(call), context));
         if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsFullOfAnswers)
         {
             return EndLaterAsync(call, context, running);
@@ -84,14 +85,14 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
 
     private Task InvokeAsync(
         ClientStreamingServerMethod<TRequest, TResponse> client, ServerCall call, ShmServerCallContext context) =>
-        EndLaterAsync(call, context, NotNull(client(Requests(call), context)));
+        EndLaterAsync(call, context, MethodInvoker.ThrowIfNull(client(Requests(call), context)));
 
     private async Task InvokeAsync(
         ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
     {
         TRequest request = ReadRequest(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(server(request, responses, context)).ConfigureAwait(false);
+        await MethodInvoker.ThrowIfNull(server(request, responses, context)).ConfigureAwait(false);
     }
 
     private async Task InvokeAsync(
@@ -99,7 +100,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         RequestStreamReader<TRequest> requests = Requests(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
+        await MethodInvoker.ThrowIfNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
     private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running)
@@ -132,11 +133,6 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         ReceivedMessage bytes = call.TakeRequest();
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
-
-    /// <summary>Returns the task of a method; throws if the method returned null.</summary>
-    private static T NotNull<T>(T? task)
-        where T : Task =>
-        task ?? throw new InvalidOperationException("The method returned null in place of a task.");
 
     // An inspected call has its own marshallers, because they hold its metadata and count its messages.
     private Marshaller<TRequest> RequestMarshaller(ServerCall call)

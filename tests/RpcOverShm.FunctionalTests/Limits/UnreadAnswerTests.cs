@@ -55,7 +55,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         Assert.That(meanwhile.IsFull);
         Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
         Assert.That(
-            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("leaves responses unread"));
         Assert.That($"{logged.Level}", Is.EqualTo("Warning"));
         Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
         await AssertNothingKeptAsync(rig, budget);
