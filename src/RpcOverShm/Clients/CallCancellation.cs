@@ -47,7 +47,7 @@ internal sealed class CallCancellation(ClientCall call)
     public static TimeSpan? TimeoutOf(in CallOptions options, CallTimeout? limit)
     {
         TimeSpan? own = TimeoutOf(options);
-        return limit is null ? own : limit.Limit(own);
+        return limit is null ? own : limit.Apply(own);
     }
 
     /// <summary>

@@ -42,7 +42,7 @@ internal sealed class CallOutcome
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
     /// <summary>The server's trailers; null if the call ended without an answer of the server.</summary>
-    public Metadata? KnownTrailers => _trailers;
+    public Metadata? TrailersOrNull => _trailers;
 
     /// <summary>Creates the outcome that the server reported.</summary>
     public static CallOutcome FromServer(in Status status, Metadata? trailers) =>

@@ -23,7 +23,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
-    public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
+    public static Task<Connection?> NoConnection { get; } = Task.FromResult<Connection?>(null);
 
     /// <summary>Starts an awaited call. A null request means a stream of requests.</summary>
     /// <remarks>
@@ -49,19 +49,19 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
             // The call is already in the queue of that connection, so it precedes later calls of this thread.
             StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
-            _ => None,
+            _ => NoConnection,
         };
     }
 
     /// <summary>
     /// Starts a blocking call and returns when it is done. If parts of its request were already sent on
-    /// <paramref name="begunOn"/>, sends the rest there.
+    /// <paramref name="startedOn"/>, sends the rest there.
     /// </summary>
-    public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
+    public void Run(ClientCall call, in RequestHeadInputs target, Connection? startedOn, PooledBufferWriter request)
     {
-        if (begunOn is not null)
+        if (startedOn is not null)
         {
-            begunOn.FinishCall(call, request);
+            startedOn.FinishCall(call, request);
             return;
         }
 

@@ -28,5 +28,5 @@ internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> method
 internal sealed record CallTimeout(TimeSpan Time, bool LimitsDeadlines)
 {
     /// <summary>Returns the time limit of a call whose own deadline leaves it this much time; null for none.</summary>
-    public TimeSpan Limit(TimeSpan? own) => own is { } time && (!LimitsDeadlines || time < Time) ? time : Time;
+    public TimeSpan Apply(TimeSpan? own) => own is { } time && (!LimitsDeadlines || time < Time) ? time : Time;
 }

@@ -16,7 +16,7 @@ internal abstract partial class ClientCall
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
 
     /// <summary>Returns the marshaller that reads responses in their encoding, and has them inspected.</summary>
-    public Marshaller<T> Decoding<T>(Marshaller<T> marshaller)
+    public Marshaller<T> WithDecoding<T>(Marshaller<T> marshaller)
     {
         Marshaller<T> own = Inspection is null ? marshaller : Inspection.Receiving(marshaller);
         return _mark == MessageMark.None
@@ -25,24 +25,24 @@ internal abstract partial class ClientCall
     }
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
-    protected PayloadAccessHint HintOf<T>() =>
+    protected PayloadAccessHint GetAccessHint<T>() =>
         _mark == MessageMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);
-        Metadata? headers = MetadataCodec.Decode(ref from, LimitOfMetadata);
+        Metadata? headers = MetadataCodec.Decode(ref from, MaxMetadataBytes);
         from.End("response metadata");
 
         // An entry of the library, which does not count toward the user's limit.
         string? encoding = headers is null ? null : MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
-        if (headers is null || MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
+        if (headers is null || MetadataCodec.MeasureBytes(headers) > MaxMetadataBytes)
         {
             OnHeadTooLarge(FrameKind.Headers);
         }
         else if (!HasHeaders && !IsFinished)
         {
-            _isAnswered = true;
+            _hasResponse = true;
             SetEncoding(encoding);
             SetHeaders(headers);
         }
@@ -51,11 +51,11 @@ internal abstract partial class ClientCall
     public override void OnHeadTooLarge(FrameKind kind)
     {
         string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
-        Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
+        Status status = StatusMapping.MetadataTooLarge(what, MaxMetadataBytes);
         LimitEvents.Reached(
             Settings.Logger,
             StatusMapping.MetadataOption,
-            LimitOfMetadata,
+            MaxMetadataBytes,
             $"{MethodName}: its server sent more metadata.");
         if (kind == FrameKind.End)
         {
@@ -91,7 +91,7 @@ internal abstract partial class ClientCall
             CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
             if (hasMessage)
             {
-                _isAnswered = true;
+                _hasResponse = true;
             }
 
             SetEmptyHeaders();
@@ -99,9 +99,9 @@ internal abstract partial class ClientCall
             return;
         }
 
-        StatusTrailer end = StatusTrailer.Decode(head, LimitOfMetadata);
+        StatusTrailer end = StatusTrailer.Decode(head, MaxMetadataBytes);
         if (end.IsMetadataTooLarge
-            || (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata))
+            || (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > MaxMetadataBytes))
         {
             OnHeadTooLarge(FrameKind.End);
             return;
@@ -113,7 +113,7 @@ internal abstract partial class ClientCall
         }
 
         CheckUnlessFinished(end.Status, hasMessage);
-        _isAnswered |= hasMessage;
+        _hasResponse |= hasMessage;
         SetEmptyHeaders();
         EndByServer(CallOutcome.FromServer(PreferOwnDeadline(end.Status), end.Metadata), message, hasMessage);
     }
@@ -141,8 +141,20 @@ internal abstract partial class ClientCall
     /// </summary>
     protected void OnMessageBegun()
     {
-        _isAnswered = true;
+        _hasResponse = true;
         SetEmptyHeaders();
+    }
+
+    /// <summary>Sets the response headers; empty for a response without headers.</summary>
+    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsEndedOnlyByServer);
+
+    /// <summary>Fails a pending headers task if the call is over.</summary>
+    protected void FailHeadersIfFinished()
+    {
+        if (IsOver && _headers.IsAwaited)
+        {
+            _headers.Fail(ToException());
+        }
     }
 
     /// <summary>Called when the headers name an encoding of the responses, even identity.</summary>
@@ -188,9 +200,9 @@ internal abstract partial class ClientCall
     /// Whether an End without a message settles the outcome at once, because the user has nothing left to read. Called
     /// by the holder of the reader role.
     /// </summary>
-    protected abstract bool IsOutcome(CallOutcome end);
+    protected abstract bool EndsAtOnce(CallOutcome end);
 
-    private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
+    private long MaxMetadataBytes => Connection!.OwnLimits.MaxMetadataBytes;
 
     // Both sides measure the same deadline, so the status is this side's own even if the server reports the deadline
     // first. As in grpc-dotnet, a Cancelled that arrives after the deadline counts as the deadline.
@@ -220,7 +232,7 @@ internal abstract partial class ClientCall
 
         // The outcome is settled before _serverOutcome is set: from then on a failed write reports this end, and a
         // token, deadline or Dispose must not replace it.
-        bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);
+        bool isSettled = !hasMessage && EndsAtOnce(end) && TrySetOutcome(end);
         _serverOutcome = end;
         if (isSettled || !IsFinished)
         {

@@ -15,8 +15,8 @@ internal abstract partial class ClientCall
     /// </summary>
     public Action<IMethod, Status>? OnFailed
     {
-        get => _snapshot as Action<IMethod, Status>;
-        init => _snapshot = value;
+        get => _snapshotOrHandler as Action<IMethod, Status>;
+        init => _snapshotOrHandler = value;
     }
 
     // A one-way call that waits for room starts on another connection once this one accepts no more calls.
@@ -74,7 +74,7 @@ internal abstract partial class ClientCall
     protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
     /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch again.</summary>
-    protected void ForgetWaiter() => Waiter = null;
+    protected void ClearWaiter() => Waiter = null;
 
     /// <summary>Runs the handler of failures for a call that was sent, and then returns the room of the call.</summary>
     protected void ReportFailure(IMethod method)
@@ -106,7 +106,7 @@ internal abstract partial class ClientCall
         }
         else if (Outcome.IsOk && !end.IsOk && !isClosedLocally && OnFailed is not null)
         {
-            Receipt = EndReceipt.Stored;
+            EndState = EndState.Stored;
             AddUserCode(PendingUserCode.Complete);
             return; // Its room is free when the handler has returned.
         }

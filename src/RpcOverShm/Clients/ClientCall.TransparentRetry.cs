@@ -14,13 +14,15 @@ internal abstract partial class ClientCall
     // A server sends GoAway before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the inputs of the call for a retry; for a one-way call, the handler of its failure
+    // The inputs of the call for a retry; for a one-way call, the handler of its failure.
+    private object? _snapshotOrHandler;
+
     private RequestOwnership _ownership;
     private byte _transparentRetries; // the retries so far
     private bool _isRetryPending;     // the server has refused the call; its retry has not started
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
-    public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
+    public void KeepSnapshot(object snapshot) => _snapshotOrHandler = snapshot;
 
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
@@ -37,7 +39,7 @@ internal abstract partial class ClientCall
     /// <summary>Starts a refused call again.</summary>
     private void Retry()
     {
-        if (_snapshot is not { } snapshot || !TryResetForRetry())
+        if (_snapshotOrHandler is not { } snapshot || !TryResetForRetry())
         {
             return;
         }
@@ -72,17 +74,17 @@ internal abstract partial class ClientCall
     protected abstract void Start(object snapshot);
 
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
-    protected void ForgetSnapshot()
+    protected void DropSnapshot()
     {
         if (!IsOneWay)
         {
-            _snapshot = null;
+            _snapshotOrHandler = null;
         }
     }
 
     private bool TryMarkRefused()
     {
-        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshot is not null);
+        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshotOrHandler is not null);
         if (!isRetryable || IsFinished || HasHeaders || _transparentRetries == MaxTransparentRetries)
         {
             return false;

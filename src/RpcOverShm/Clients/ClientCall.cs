@@ -15,14 +15,14 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INestedCall
 {
-    private static readonly InlineBudget s_budgetOfNone = new();
+    private static readonly InlineBudget s_noConnectionBudget = new();
 
     private CallOutcome? _outcome;                // the end that the user sees; set once
     private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
     private Connection? _connection;
-    private volatile bool _isAnswered;
+    private volatile bool _hasResponse;
     private bool _isStartedAhead;
     private bool _isCompleted;
     private volatile bool _isDisposed;
@@ -30,7 +30,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>
     /// Whether the End of the server is stored, or already taken by a thread; for calls with a single response only.
     /// </summary>
-    private protected volatile EndReceipt Receipt;
+    private protected volatile EndState EndState;
 
     public abstract string MethodName { get; }
 
@@ -59,13 +59,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
     // During a transparent retry, the call briefly has no connection.
-    public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
+    public override InlineBudget Budget => Connection?.Budget ?? s_noConnectionBudget;
 
     /// <summary>Whether the user has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallOutcome.Disposed);
 
     /// <summary>Whether headers or a message have arrived, which proves that a method has seen the call.</summary>
-    public bool IsAnswered => _isAnswered;
+    public bool HasResponse => _hasResponse;
 
     /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
     public bool IsOver => IsFinished || _serverOutcome is not null;
@@ -96,13 +96,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
     /// needed.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
+    protected bool IsEndedOnlyByServer => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the response has begun, even if only with an End.</summary>
-    protected bool HasHeaders => _headers.HasCome;
+    protected bool HasHeaders => _headers.IsSet;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
-    protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
+    protected bool IsUnreferenced => _cancellation is null && !_headers.IsAwaited;
 
     /// <summary>Returns the exception of a call that is over, or is about to end with its connection.</summary>
     public Exception ToException()
@@ -128,16 +128,16 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// Returns the outcome of a call that ended without a response; null if the response has begun. Spins until one of
     /// the two is known. That is soon: the caller has seen the task of the headers or of the response complete.
     /// </summary>
-    public CallOutcome? WaitForEnd()
+    public CallOutcome? SpinUntilOutcome()
     {
         while (true)
         {
             if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
             {
-                return _isAnswered ? null : end;
+                return _hasResponse ? null : end;
             }
 
-            if (_isAnswered)
+            if (_hasResponse)
             {
                 return null;
             }
@@ -160,9 +160,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>Arms the deadline and the token. Returns false if the call has ended and must not be started.</summary>
     /// <param name="options">The options of the call.</param>
     /// <param name="limit">The time limit of the method's calls; null for none.</param>
-    /// <param name="isLongBegun">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
+    /// <param name="mayStartSlowly">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
-    public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool isLongBegun = false)
+    public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool mayStartSlowly = false)
     {
         TimeSpan? timeout = CallCancellation.TimeoutOf(options, limit);
         CancellationToken cancellationToken = options.CancellationToken;
@@ -174,15 +174,16 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         {
             Finish(CallOutcome.Local(StatusMapping.ClientCancelled, cancellationToken), isCancel: false);
         }
-        else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || isLongBegun)
+        else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || mayStartSlowly)
         {
-            var guards = new CallCancellation(this);
-            Volatile.Write(ref _cancellation, guards);
-            guards.Arm(timeout, cancellationToken);
+            var cancellation = new CallCancellation(this);
+            Volatile.Write(ref _cancellation, cancellation);
+            cancellation.Arm(timeout, cancellationToken);
             if (IsFinished)
             {
-                // The thread that ended the call meanwhile may have released guards that were not armed yet.
-                guards.Release();
+                // The thread that ended the call meanwhile may have released the deadline and the token before they
+                // were armed.
+                cancellation.Release();
             }
         }
 
@@ -200,11 +201,11 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>
     /// Cancels a blocking call whose thread stops waiting because of an exception, such as an interrupt.
     /// </summary>
-    public void GiveUpBlocking() => Cancel(CancellationToken.None);
+    public void CancelBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) => Finish(
-        CallOutcome.Local(StatusMapping.ClientCancelledAfter(FailureToConnect()), by), isCancel: true);
+        CallOutcome.Local(StatusMapping.ClientCancelledAfter(LastConnectFailure()), by), isCancel: true);
 
     /// <summary>Ends the call with a status of this side, unless it has ended, and notifies its waiters.</summary>
     /// <param name="status">The status.</param>
@@ -249,7 +250,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     {
         if (Connection is not { } connection || IsBetweenConnections)
         {
-            return StatusMapping.ClientDeadlineAfter(FailureToConnect());
+            return StatusMapping.ClientDeadlineAfter(LastConnectFailure());
         }
 
         bool isCallback = connection.IsAccepted;
@@ -259,13 +260,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         // IsEndedByPeer is read last: an End at the same deadline sets it before the call is removed from
         // OutgoingCount.
         int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
-        return running > 0 && living > running && !_isAnswered && !IsOneWay
+        return running > 0 && living > running && !_hasResponse && !IsOneWay
             ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
             : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
     }
 
     // Null for a call that has a connection: its deadline was not caused by a failure to connect.
-    private Exception? FailureToConnect() =>
+    private Exception? LastConnectFailure() =>
         Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.Publish() : null;
 
     /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
@@ -277,7 +278,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// </summary>
     public bool TryAttach(Connection connection)
     {
-        if (IsPrivate)
+        if (IsEndedOnlyByServer)
         {
             Volatile.Write(ref _connection, connection);
         }
@@ -299,7 +300,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 
     /// <summary>Frees what the derived class holds, once the outcome is settled.</summary>
-    protected virtual void OnFinished() => ForgetSnapshot();
+    protected virtual void OnFinished() => DropSnapshot();
 
     /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
     protected bool TrySettle(CallOutcome outcome, bool isCancel)
@@ -319,7 +320,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// </summary>
     protected bool TrySetOutcome(CallOutcome outcome)
     {
-        if (!IsPrivate)
+        if (!IsEndedOnlyByServer)
         {
             return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence; see TryAttach.
         }
@@ -369,10 +370,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         }
     }
 
-    /// <summary>Resets a finished, plain call with nothing left to send, for its thread's next blocking call.</summary>
+    /// <summary>Resets a finished, unreferenced call without unsent frames for the next blocking call.</summary>
     protected void Reset()
     {
-        Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
+        Debug.Assert(IsUnreferenced && IsFinished, "No other object may refer to the call.");
         _mark = MessageMark.None;
         _transparentRetries = 0;
         _isRetryPending = false;
@@ -382,22 +383,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         _connection = null;
         Parent = null;
         Inspection = null;
-        _isAnswered = false;
+        _hasResponse = false;
         ResetForReuse();
     }
 
     /// <summary>Returns true to the first caller, which must complete the task of the user.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
-
-    /// <summary>Sets the response's metadata; empty for an answer without headers.</summary>
-    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsPrivate);
-
-    /// <summary>Fails a pending headers task if the call is over.</summary>
-    protected void FailHeadersIfFinished()
-    {
-        if (IsOver && _headers.IsAwaited)
-        {
-            _headers.Fail(ToException());
-        }
-    }
 }

@@ -12,7 +12,7 @@ namespace RpcOverShm.Clients;
 /// Created once per method object and kept as long as that object, because an interceptor may create a method object
 /// for each call.
 /// </summary>
-internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TResponse>
+internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TResponse>
     where TRequest : class
     where TResponse : class
 {
@@ -49,7 +49,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// Whether the last request was large enough to be sent while it is serialised. This predicts the next request, so
     /// that small ones skip the preparation. Any thread may use it.
     /// </summary>
-    private bool IsLarge { get; set; }
+    private bool WasLastRequestLarge { get; set; }
 
     /// <summary>Whether this was created for the given method object.</summary>
     public bool Is(Method<TRequest, TResponse> method) => ReferenceEquals(_method, method);
@@ -59,20 +59,20 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
     {
-        Task<Connection?> started = CallStarter.None;
+        Task<Connection?> started = CallStarter.NoConnection;
         if (!call.IsOneWay)
         {
             call.KeepSnapshot(RetrySnapshot.Of(request, target));
         }
 
-        RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
+        RequestParts? parts = WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
         if (TrySerialize(call, target, request, parts) is { } context)
         {
             using (context)
             {
-                if (parts?.Connection is { } begunOn)
+                if (parts?.Connection is { } startedOn)
                 {
-                    begunOn.Sender.SendRequest(call, context.Bytes);
+                    startedOn.Sender.SendRequest(call, context.Bytes);
                     call.MarkHandedOver();
                 }
                 else
@@ -82,7 +82,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             }
         }
 
-        parts?.Release();
+        parts?.Return();
         return started;
     }
 
@@ -134,7 +134,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             }
             catch
             {
-                call.GiveUpBlocking();
+                call.CancelBlocking();
                 throw;
             }
         }
@@ -147,7 +147,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     {
         do
         {
-            RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
+            RequestParts? parts =
+                WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
             if (TrySerialize(call, target, request, parts) is { } context)
             {
                 using (context)
@@ -156,7 +157,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
                 }
             }
 
-            parts?.Release();
+            parts?.Return();
         }
         while (call.TryResetForRetry());
     }
@@ -189,7 +190,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
             var context = target.Encoding is null
                 ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
-                : FrameSerializationContext.Serialize(Encoded(own, target), request, limitBytes: null, parts);
+                : FrameSerializationContext.Serialize(WithEncoding(own, target), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;
         }
@@ -200,15 +201,15 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         }
     }
 
-    private Marshaller<TRequest> Encoded(Marshaller<TRequest> own, in RequestHeadInputs target) =>
+    private Marshaller<TRequest> WithEncoding(Marshaller<TRequest> own, in RequestHeadInputs target) =>
         MessageEncoding.Writing(own, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
     private void RecordSize(bool isLarge)
     {
         // Compared first: an unconditional write would invalidate a cache line that all cores share.
-        if (IsLarge != isLarge)
+        if (WasLastRequestLarge != isLarge)
         {
-            IsLarge = isLarge;
+            WasLastRequestLarge = isLarge;
         }
     }
 }

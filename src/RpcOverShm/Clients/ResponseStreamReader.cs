@@ -115,7 +115,7 @@ internal sealed class ResponseStreamReader<TResponse>(
         {
             try
             {
-                if (FrameDeserializationContext.Deserialize(call.Decoding(marshaller), ref bytes) is { } message)
+                if (FrameDeserializationContext.Deserialize(call.WithDecoding(marshaller), ref bytes) is { } message)
                 {
                     Current = message;
                     return s_true;

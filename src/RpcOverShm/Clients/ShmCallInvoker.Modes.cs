@@ -27,7 +27,7 @@ internal sealed partial class ShmCallInvoker
     /// <summary>
     /// Makes an awaited call and blocks for its response, also on a thread with a synchronization context.
     /// </summary>
-    public static TResponse Block<TRequest, TResponse>(
+    public static TResponse BlockOnAsyncCall<TRequest, TResponse>(
         CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
         where TResponse : class
@@ -72,7 +72,7 @@ internal sealed partial class ShmCallInvoker
         {
             if (_starter.NeedsCredentials(options))
             {
-                return Block(this, method, host, options, request);
+                return BlockOnAsyncCall(this, method, host, options, request);
             }
 
             ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -122,7 +122,7 @@ internal sealed partial class ShmCallInvoker
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         if (!_batch!.TryAdd(call, out bool isFirst))
         {
-            throw Unmade(method, new InvalidOperationException(
+            throw RecordFailedStart(method, new InvalidOperationException(
                 "The batch was sent or disposed; no more calls can be recorded."));
         }
 
@@ -137,12 +137,12 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode == CallMode.Batch)
         {
-            throw Unmade(method, NotInBatch("A blocking call cannot be recorded"));
+            throw RecordFailedStart(method, NotInBatch("A blocking call cannot be recorded"));
         }
 
         if (_starter.NeedsCredentials(options))
         {
-            return Block(this, method, host, options, request);
+            return BlockOnAsyncCall(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -151,7 +151,7 @@ internal sealed partial class ShmCallInvoker
     }
 
     private SingleResponseCall<TResponse> OneWayCall<TResponse>(
-        AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
+        ResponseMethod<TResponse> method, AutoResetLatch? waiter)
         where TResponse : class => new(method, waiter) { IsOneWay = true, OnFailed = _onFailed };
 
     private static CallOptions WithContext(in CallOptions options) =>
@@ -162,7 +162,7 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode != CallMode.Plain)
         {
-            throw Unmade(method, _mode == CallMode.Batch
+            throw RecordFailedStart(method, _mode == CallMode.Batch
                 ? NotInBatch("A stream cannot be recorded")
                 : new InvalidOperationException(
                     $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through "
@@ -174,7 +174,7 @@ internal sealed partial class ShmCallInvoker
         new($"{why}. A batch takes asynchronous unary calls only; make others through the channel itself.");
 
     /// <summary>Records the failure of a call that could not even be made, if somebody listens; returns it.</summary>
-    private Exception Unmade(IMethod method, Exception failure)
+    private Exception RecordFailedStart(IMethod method, Exception failure)
     {
         if (_mode != CallMode.OneWay && Telemetry.IsClientWatched)
         {

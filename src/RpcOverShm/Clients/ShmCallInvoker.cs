@@ -40,7 +40,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
 
         if (_starter.NeedsCredentials(options))
         {
-            return Block(this, method, host, options, request);
+            return BlockOnAsyncCall(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -114,7 +114,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         }
         catch (Exception failure) when (method is not null)
         {
-            _ = Unmade(method, failure);
+            _ = RecordFailedStart(method, failure);
             throw;
         }
     }
@@ -179,7 +179,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
-            ? CallStarter.None
+            ? CallStarter.NoConnection
             : needsCredentials
                 ? StartStreamWithCredentials(call, target, options.Credentials)
                 : _starter.Start(call, target, request: null);

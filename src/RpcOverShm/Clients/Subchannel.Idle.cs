@@ -10,7 +10,7 @@ namespace RpcOverShm.Clients;
 internal sealed partial class Subchannel
 {
     private IdleTimer? _idleTimer;
-    private int _quietLooks; // in a row; guarded by the gate
+    private int _quietChecks; // in a row; guarded by the gate
 
     /// <summary>
     /// The reason for closing an idle connection. It has the kind of a close by the server, so that a call on the
@@ -19,10 +19,17 @@ internal sealed partial class Subchannel
     public static CloseReason IdleTimeoutReached => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
 
     /// <summary>
+    /// The reason for closing a connection whose server has sent GoAway. It has the kind of a close by the server, so
+    /// that a later call of a callback's method fails with Unavailable and not with Cancelled.
+    /// </summary>
+    public static CloseReason ServerLeaving =>
+        new(CloseKind.PeerClosed, "The server accepts no more calls on this connection.");
+
+    /// <summary>
     /// Enables the idle timeout: a connection without a call for this time is closed. Called once, before the channel
     /// connects.
     /// </summary>
-    public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, CheckIdle);
+    public void EnableIdleTimeout(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, CheckIdle);
 
     /// <summary>Checks once for calls on the connection, and closes it at the second quiet check in a row.</summary>
     public void CheckIdle()
@@ -31,15 +38,15 @@ internal sealed partial class Subchannel
         using (_gate.Enter())
         {
             bool isQuiet = _state == ConnectivityState.Ready && _current?.IsQuietSinceLastCheck() == true;
-            _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-            if (_quietLooks < IdleTimer.QuietChecks)
+            _quietChecks = isQuiet ? _quietChecks + 1 : 0;
+            if (_quietChecks < IdleTimer.QuietChecks)
             {
                 return;
             }
 
             leaving = _current!;
             _current = null;
-            Enter(ConnectivityState.Idle);
+            SetState(ConnectivityState.Idle);
         }
 
         _ = RetireAsync(leaving, IdleTimeoutReached);
@@ -61,7 +68,7 @@ internal sealed partial class Subchannel
     // Under the gate, when the state has changed.
     private void SetIdleTimer(bool isReady)
     {
-        _quietLooks = 0;
+        _quietChecks = 0;
         if (isReady)
         {
             _idleTimer?.Start();

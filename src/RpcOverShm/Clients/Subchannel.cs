@@ -72,18 +72,11 @@ internal sealed partial class Subchannel(
         }
     }
 
-    /// <summary>
-    /// The reason for closing a connection whose server has sent GoAway. It has the kind of a close by the server, so
-    /// that a later call of a callback's method fails with Unavailable and not with Cancelled.
-    /// </summary>
-    public static CloseReason ServerLeaving =>
-        new(CloseKind.PeerClosed, "The server accepts no more calls on this connection.");
-
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
     public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
     {
-        if (!isOneWay && OfRunningCallback() is { } own)
+        if (!isOneWay && FindCallbackConnection() is { } own)
         {
             return new ValueTask<Connection>(own);
         }
@@ -95,7 +88,7 @@ internal sealed partial class Subchannel(
     }
 
     /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
-    public Task WhenNotAsync(ConnectivityState last, CancellationToken cancellationToken)
+    public Task WaitForStateChangedAsync(ConnectivityState last, CancellationToken cancellationToken)
     {
         using (_gate.Enter())
         {
@@ -113,12 +106,12 @@ internal sealed partial class Subchannel(
     {
         if (_state == ConnectivityState.Shutdown)
         {
-            throw Disposed();
+            throw CreateDisposedException();
         }
     }
 
     /// <summary>Returns the exception of calls that are made after the shutdown.</summary>
-    public ObjectDisposedException Disposed() => new(
+    public ObjectDisposedException CreateDisposedException() => new(
         owner.FullName, $"The channel to {address} was shut down. Create another one with ShmChannel.ForAddress.");
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
@@ -128,8 +121,8 @@ internal sealed partial class Subchannel(
         Connection[] live;
         using (_gate.Enter())
         {
-            Enter(ConnectivityState.Shutdown);
-            EndWaits(source => Fail(source, Disposed()));
+            SetState(ConnectivityState.Shutdown);
+            CompleteWaits(source => Fail(source, CreateDisposedException()));
             live = [.. _live];
         }
 
@@ -145,7 +138,7 @@ internal sealed partial class Subchannel(
 
     // Returns the connection of the callback whose method runs in this context, even if the server has sent GoAway on
     // it: a call of that method continues a chain. Null if no callback runs.
-    private Connection? OfRunningCallback()
+    private Connection? FindCallbackConnection()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
         if (RunningCall.Current?.Reference is not { Call.IsFromAcceptor: true } reference)
@@ -179,13 +172,13 @@ internal sealed partial class Subchannel(
             switch (_state)
             {
                 case ConnectivityState.Shutdown:
-                    return Task.FromException<Connection>(Disposed());
+                    return Task.FromException<Connection>(CreateDisposedException());
 
                 case ConnectivityState.Ready when _current is { } current:
                     return Task.FromResult(current);
 
                 case ConnectivityState.Idle or ConnectivityState.Ready:
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
 
                     // On the thread pool: without blocking the caller, and without its contexts, which the attempts and
                     // the connection outlive.
@@ -202,7 +195,7 @@ internal sealed partial class Subchannel(
                         return Task.FromException<Connection>(LastFailure);
                     }
 
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
                     _pause!.TrySetResult();
                     return Join(ref _attempt);
 
@@ -222,7 +215,7 @@ internal sealed partial class Subchannel(
                 await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                 using (_gate.Enter())
                 {
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
                 }
             }
         }
@@ -251,8 +244,8 @@ internal sealed partial class Subchannel(
             // After a shutdown no call waits.
             using (_gate.Enter())
             {
-                Enter(ConnectivityState.Idle);
-                EndWaits(source => Fail(source, exception));
+                SetState(ConnectivityState.Idle);
+                CompleteWaits(source => Fail(source, exception));
             }
 
             return null;
@@ -271,7 +264,7 @@ internal sealed partial class Subchannel(
                 _live.Add(connection);
                 _current = connection;
                 LastFailure = null;
-                Enter(ConnectivityState.Ready);
+                SetState(ConnectivityState.Ready);
             }
         }
 
@@ -283,10 +276,10 @@ internal sealed partial class Subchannel(
             return;
         }
 
-        _ = ForgetWhenClosedAsync(connection);
+        _ = RemoveWhenClosedAsync(connection);
         using (_gate.Enter())
         {
-            EndWaits(source => source.SetResult(connection));
+            CompleteWaits(source => source.SetResult(connection));
         }
     }
 
@@ -299,12 +292,12 @@ internal sealed partial class Subchannel(
         using (_gate.Enter())
         {
             LastFailure = failure;
-            Enter(ConnectivityState.TransientFailure);
+            SetState(ConnectivityState.TransientFailure);
             Fail(_attempt, failure);
             (_attempt, _next) = (_next, null);
             if (_attempt is not null && failure.Failure == ConnectFailure.NotListening)
             {
-                Enter(ConnectivityState.Connecting);
+                SetState(ConnectivityState.Connecting);
                 return null;
             }
 
@@ -317,7 +310,7 @@ internal sealed partial class Subchannel(
 
     private void OnGoAway(Connection connection)
     {
-        Leave(connection);
+        StopUsing(connection);
 
         // The connection accepts no new calls from here on, and closes when its calls have ended. This runs on the
         // thread pool: the reading thread may be blocked in a call of the user, whose ExecutionContext must not be
@@ -334,7 +327,7 @@ internal sealed partial class Subchannel(
         await RetireAsync(connection, ServerLeaving).ConfigureAwait(false);
     }
 
-    private async Task ForgetWhenClosedAsync(Connection connection)
+    private async Task RemoveWhenClosedAsync(Connection connection)
     {
         await connection.Closed.ConfigureAwait(false);
         using (_gate.Enter())
@@ -342,24 +335,24 @@ internal sealed partial class Subchannel(
             _live.Remove(connection);
         }
 
-        Leave(connection);
+        StopUsing(connection);
     }
 
-    private void Leave(Connection connection)
+    private void StopUsing(Connection connection)
     {
         using (_gate.Enter())
         {
             if (_current == connection)
             {
                 _current = null;
-                Enter(ConnectivityState.Idle);
+                SetState(ConnectivityState.Idle);
             }
         }
     }
 
     // The caller holds the gate, here and in the methods below. Continuations of users run on the thread pool. Shutdown
     // is final.
-    private void Enter(ConnectivityState state)
+    private void SetState(ConnectivityState state)
     {
         if (_state != state && _state != ConnectivityState.Shutdown)
         {
@@ -370,13 +363,13 @@ internal sealed partial class Subchannel(
         }
     }
 
-    private void EndWaits(Action<TaskCompletionSource<Connection>> tell)
+    private void CompleteWaits(Action<TaskCompletionSource<Connection>> complete)
     {
         foreach (TaskCompletionSource<Connection>? source in new[] { _attempt, _next, _ready })
         {
             if (source is not null)
             {
-                tell(source);
+                complete(source);
             }
         }
 

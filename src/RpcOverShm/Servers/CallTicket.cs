@@ -18,14 +18,14 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     [ThreadStatic]
     private static CallTicket? s_started;
 
-    private CallGate? _order;
+    private CallGate? _orderGate;
 
     public ServerCall Call => call;
 
     public ConnectionCall? Caller => caller;
 
     /// <summary>Whether a running call may wait for this one.</summary>
-    public bool IsOfChain => Parent is not null || caller is { IsOneWay: false };
+    public bool IsInChain => Parent is not null || caller is { IsOneWay: false };
 
     /// <summary>The number of calls before this one in its chain.</summary>
     public int Depth => caller is not null ? 1 + caller.Depth : Parent is not null ? 1 + Parent.Depth : 0;
@@ -34,14 +34,14 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// Whether the call may run although the server stops. A one-way call is never retried, and a running method may
     /// wait for a call of a chain.
     /// </summary>
-    public bool IsSparedByStop => call.IsOneWay || IsOfChain;
+    public bool IsSparedByStop => call.IsOneWay || IsInChain;
 
     public CallStage Stage { get; set; } = CallStage.EnteredOrder;
 
     /// <summary>
     /// The order gate of the service of the call. Null if the service is not ordered or the call has left the gate.
     /// </summary>
-    public CallGate? Order => Volatile.Read(ref _order);
+    public CallGate? OrderGate => Volatile.Read(ref _orderGate);
 
     /// <summary>
     /// Whether the call counts as pending: it was admitted and has not entered the gate of its connection.
@@ -61,7 +61,7 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     public CallTicket? NextInOrder { get; set; }
 
     /// <summary>Sets the order gate. Called before the call enters any gate.</summary>
-    public void SetOrder(CallGate order) => (_order, Stage) = (order, CallStage.BeforeOrder);
+    public void SetOrderGate(CallGate order) => (_orderGate, Stage) = (order, CallStage.BeforeOrder);
 
     /// <summary>
     /// Leaves the order gate when the method has reached its first await, or the call has ended before. The next call
@@ -70,7 +70,7 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// </summary>
     public void LeaveOrder()
     {
-        CallGate? order = _order is null ? null : Interlocked.Exchange(ref _order, null);
+        CallGate? order = _orderGate is null ? null : Interlocked.Exchange(ref _orderGate, null);
         if (order is null || Stage == CallStage.BeforeOrder)
         {
             return;
@@ -93,7 +93,7 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// </summary>
     public void QueueStart()
     {
-        if (s_started is { NextInOrder: null } started && Order is not null)
+        if (s_started is { NextInOrder: null } started && OrderGate is not null)
         {
             started.NextInOrder = this;
         }

@@ -17,12 +17,12 @@ internal static class MethodInvoker
     /// </summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
-        if (call.TryPutBack())
+        if (call.TryRequeue())
         {
             return;
         }
 
-        if (call.Ticket is { Order: not null } ticket)
+        if (call.Ticket is { OrderGate: not null } ticket)
         {
             StartInOrder(ticket);
             return;
@@ -60,7 +60,7 @@ internal static class MethodInvoker
             AmbientContext.RestoreClean(thread);
             ticket.StartingThread = 0;
             (next, ticket.NextInOrder) = (ticket.NextInOrder, null);
-            if (next?.Call.TryPutBack() == true)
+            if (next?.Call.TryRequeue() == true)
             {
                 return;
             }
@@ -87,14 +87,14 @@ internal static class MethodInvoker
                 return;
             }
 
-            call.EndWith(context.Status, context.SetTrailers);
+            call.EndWith(context.Status, context.TrailersIfSet);
         }
         catch (Exception exception)
         {
             EndWith(exception, call, context);
         }
 
-        observation?.End(call.EndedWith);
+        observation?.End(call.EndStatusCode);
         call.OnMethodReturned();
     }
 
@@ -104,14 +104,14 @@ internal static class MethodInvoker
         try
         {
             await running.ConfigureAwait(false);
-            call.EndWith(context.Status, context.SetTrailers);
+            call.EndWith(context.Status, context.TrailersIfSet);
         }
         catch (Exception exception)
         {
             EndWith(exception, call, context);
         }
 
-        observation?.End(call.EndedWith);
+        observation?.End(call.EndStatusCode);
         call.OnMethodReturned();
     }
 
@@ -129,7 +129,7 @@ internal static class MethodInvoker
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
         try
         {
-            call.EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers), isLogged: true);
+            call.EndWith(status, ResponseFrames.CombineTrailers(exception, context.TrailersIfSet), isLogged: true);
         }
         catch (Exception)
         {

@@ -104,6 +104,6 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         // An end of the call must not look like the client's half-close.
         return Task.FromException<bool>(
-            call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText));
+            call.IsStopped ? call.CreateStoppedException() : new InvalidOperationException(IsCompleteText));
     }
 }

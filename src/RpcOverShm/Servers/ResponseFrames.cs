@@ -45,7 +45,7 @@ internal static class ResponseFrames
 
     public static PooledBufferWriter EncodeHeaders(Metadata headers, string? encoding)
     {
-        PooledBufferWriter head = CleanHead();
+        PooledBufferWriter head = GetEmptyHead();
         Metadata shown = ReservedMetadata.HideFromClient(headers);
         MetadataCodec.Encode(
             head, encoding is null ? shown : [.. shown, new Metadata.Entry(MessageEncoding.ResponseKey, encoding)]);
@@ -83,14 +83,14 @@ internal static class ResponseFrames
                 : end with { Metadata = ReservedMetadata.HideFromClient(metadata) };
         }
 
-        PooledBufferWriter head = CleanHead();
+        PooledBufferWriter head = GetEmptyHead();
         end.Encode(head);
         sent = end.Status;
         return head;
     }
 
     /// <summary>Returns the trailers that a method set, with those of the exception that it threw.</summary>
-    public static Metadata? TrailersOf(Exception exception, Metadata? trailers) =>
+    public static Metadata? CombineTrailers(Exception exception, Metadata? trailers) =>
         exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
 
     private static bool TryLeaveOutDetails(in StatusTrailer trailer, ref Metadata metadata)
@@ -120,7 +120,7 @@ internal static class ResponseFrames
         ? new Status(status.StatusCode, $"{detail.AsSpan(0, MaxDetailChars)}... (cut, {detail.Length} characters)")
         : status;
 
-    private static PooledBufferWriter CleanHead()
+    private static PooledBufferWriter GetEmptyHead()
     {
         PooledBufferWriter head = s_head ??= new PooledBufferWriter();
         head.Clear();

@@ -84,7 +84,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
     private async Task<bool> WriteLaterAsync(TResponse message)
     {
         ServerConnection owner = call.Owner;
-        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         Task<bool> write;
         try
         {
@@ -92,7 +92,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
         finally
         {
-            owner.OnAnswered();
+            owner.OnResponseQueued();
         }
 
         return await write.ConfigureAwait(false);
@@ -105,7 +105,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         {
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
-                    call.Encoding(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
+                    call.PrepareMarshaller(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)
@@ -134,7 +134,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
             if (!isSent)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                throw call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText);
+                throw call.IsStopped ? call.CreateStoppedException() : new InvalidOperationException(IsCompleteText);
             }
         }
         finally

@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
@@ -16,22 +17,22 @@ internal sealed partial class ServerCall
     {
         RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
-        MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
+        MethodName = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        CallTicket? chain = IsOneWay || request.Parent is null ? null : owner.FindChain(this, request.Parent);
+        CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
         if (CallAdmission.Admit(
-            owner, MethodName, _handler, request, message.Length, chain, IsOneWay) is { } refusal)
+            owner, MethodName, _handler, request, message.Length, ticket, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
         _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
-        Ticket = chain;
-        if (chain?.Caller is { } caller)
+        Ticket = ticket;
+        if (ticket?.Caller is { } caller)
         {
             caller.IsCalledBack = true;
         }
@@ -61,7 +62,7 @@ internal sealed partial class ServerCall
 
     public override void OnHeadTooLarge(FrameKind kind)
     {
-        CallAdmission.ReportMetadata(owner);
+        CallAdmission.ReportMetadataTooLarge(owner);
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
         RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));
     }
@@ -89,20 +90,20 @@ internal sealed partial class ServerCall
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound() is not { } inbound)
+        if (GetInbound() is not { } inbound)
         {
             return;
         }
 
-        StopFor(inbound.Add(wholeLength, bytes, flags));
+        StopIfRefused(inbound.Add(wholeLength, bytes, flags));
         BeginIfDue();
     }
 
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound() is { } inbound)
+        if (GetInbound() is { } inbound)
         {
-            StopFor(inbound.AddChunk(bytes, flags));
+            StopIfRefused(inbound.AddChunk(bytes, flags));
         }
 
         BeginIfDue();
@@ -110,7 +111,7 @@ internal sealed partial class ServerCall
 
     public override void OnHalfClose()
     {
-        Inbound()?.End();
+        GetInbound()?.End();
         BeginIfDue();
     }
 
@@ -130,7 +131,7 @@ internal sealed partial class ServerCall
         // they may run for long.
         if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
         {
-            EndUnanswered();
+            EndWithoutResponse();
             Connection.Sender.Forget(this);
         }
 
@@ -161,14 +162,14 @@ internal sealed partial class ServerCall
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
         Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees Requests, or IsEnded is true below
-        StopFor(problem);
+        StopIfRefused(problem);
         return true;
     }
 
     /// <summary>
     /// Ends the call with the status of a refused request; does nothing if <paramref name="problem"/> is null.
     /// </summary>
-    private void StopFor(in Status? problem)
+    private void StopIfRefused(in Status? problem)
     {
         if (problem is not { } status)
         {
@@ -198,7 +199,7 @@ internal sealed partial class ServerCall
 
     // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
     // out of place is a protocol error of the peer.
-    private InboundMessages? Inbound() => Requests is not null
+    private InboundMessages? GetInbound() => Requests is not null
         ? Requests.Inbound
         : _isRefused
             ? null

@@ -15,12 +15,12 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCall
 {
-    private CancellationTokenSource? _token; // made on first use
+    private CancellationTokenSource? _cancellation; // made on first use
     private ReceivedMessage _request;        // the single request, if it came whole in the first frame
     private MethodHandler? _handler;
     private DueTime? _deadline;
     private volatile bool _isStopped; // ended from outside its method
-    private int _ended; // 0, or the mark of an end with its status
+    private int _endState; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
     private OrphanState _orphanState; // of a one-way call
@@ -52,7 +52,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// </summary>
     public RequestMessages? Requests { get; private set; }
 
-    public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
+    public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _cancellation);
 
     public override InlineBudget Budget => _handler!.Budget;
 
@@ -68,7 +68,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public bool IsStopped => _isStopped;
 
     /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
-    public bool IsEnded => Volatile.Read(ref _ended) != 0;
+    public bool IsEnded => Volatile.Read(ref _endState) != 0;
 
     /// <summary>Whether a response would reach no client: the call has ended or its connection was closed.</summary>
     public bool IsOver => IsEnded || Connection.CloseReason is not null;
@@ -84,7 +84,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
-    public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
+    public OperationCanceledException CreateStoppedException() => new("The call was cancelled.", CancellationToken);
 
     public override void GrantCredit(uint bytes) => Connection.Sender.SendCredit(this, bytes);
 
@@ -100,7 +100,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if (!IsEnded)
         {
-            _isStopped = true; // Set before _ended: a thread that sees the call ended must also see the cause.
+            _isStopped = true; // Set before _endState: a thread that sees the call ended must also see the cause.
             TryEnd(new StatusTrailer(status), isStop: true);
         }
     }
@@ -130,7 +130,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// Makes a call wait again whose method is about to start, if the client leaves responses unread. Returns true if
     /// the call waits or was refused.
     /// </summary>
-    public bool TryPutBack() => owner.TryPutBack(this, _request.Length);
+    public bool TryRequeue() => owner.TryRequeue(this, _request.Length);
 
     /// <summary>Counts the method. Called on the thread that is about to run it.</summary>
     public void OnMethodBegins()
@@ -152,10 +152,10 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// <summary>
     /// Releases the request and the counts of a call whose method will not start, because the call has ended.
     /// </summary>
-    public void ReleaseUnbegun()
+    public void ReleaseWithoutStart()
     {
         _request.Release();
-        owner.OnNeverBegun(this);
+        owner.OnCallNeverStarted(this);
     }
 
     /// <summary>
@@ -175,7 +175,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         _isRefused = true;
         TryEnd(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
-        ReleaseUnbegun();
+        ReleaseWithoutStart();
     }
 
     /// <summary>Takes the single request of the call. The method's thread calls this once.</summary>
@@ -214,16 +214,16 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// <summary>
     /// Ends a call whose connection was closed while the call waited. A one-way call is not ended: it still runs.
     /// </summary>
-    public void EndWithConnection()
+    public void EndUnlessOneWay()
     {
         if (!IsOneWay)
         {
-            EndUnanswered();
+            EndWithoutResponse();
         }
     }
 
     // The connection was closed.
-    private void EndUnanswered()
+    private void EndWithoutResponse()
     {
         _isStopped |= !IsEnded;
         if (TrySetEnded(StatusCode.Unavailable))
@@ -239,10 +239,10 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Requests?.Abort();
         if (cancelsMethod)
         {
-            ServerCallCancellation.Fire(ref _token);
+            ServerCallCancellation.Fire(ref _cancellation);
             if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryStopWaiting() == true)
             {
-                ReleaseUnbegun();
+                ReleaseWithoutStart();
             }
         }
     }

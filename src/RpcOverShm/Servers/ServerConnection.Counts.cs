@@ -66,20 +66,20 @@ internal sealed partial class ServerConnection
             return null;
         }
 
-        bool isPaused = gate != _serverGate && IsPausedByAnswers;
-        int most = Limits.Queued;
-        if (_orders is not null)
+        bool isPaused = gate != _serverGate && IsPausedByUnreadResponses;
+        int most = Limits.MaxQueuedPerConnection;
+        if (_orderGates is not null)
         {
             // Calls that wait at their order gate do not need a place of the connection yet, so as many more may wait.
-            most += Math.Max(0, Limits.PerConnection - _connectionGate.Inside);
+            most += Math.Max(0, Limits.MaxCallsPerConnection - _connectionGate.Inside);
         }
 
         if (!ticket.Call.IsOneWay && Queued >= most)
         {
-            Refused(ServerLimits.QueuedOption, Limits.Queued);
+            ReportRefusal(ServerLimits.QueuedOption, Limits.MaxQueuedPerConnection);
             return isPaused
                 ? StatusMapping.BufferFull(Budget)
-                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.Queued);
+                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.MaxQueuedPerConnection);
         }
 
         if (TryCharge(ticket, requestBytes) is { } refusal)
@@ -108,7 +108,7 @@ internal sealed partial class ServerConnection
         long bytes = CallBytes + MetadataCodec.MeasureKeptBytes(ticket.Call.RequestHeaders) + requestBytes;
         if (Budget.TryTake(bytes) is { } full)
         {
-            Refused(full.Option, full.LimitBytes);
+            ReportRefusal(full.Option, full.LimitBytes);
             return StatusMapping.BufferFull(full);
         }
 
@@ -119,9 +119,9 @@ internal sealed partial class ServerConnection
     private string OptionOf(CallGate gate) =>
         gate == _serverGate ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
 
-    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.Calls!.Value : Limits.PerConnection;
+    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.MaxCalls!.Value : Limits.MaxCallsPerConnection;
 
-    private void Refused(string option, long limit) => LimitEvents.Reached(
+    private void ReportRefusal(string option, long limit) => LimitEvents.Reached(
         Settings.Logger, option, limit, $"{PeerName}: a call was refused.");
 
     // A burst of calls is logged as information, a client that does not read its responses as a warning.
@@ -132,7 +132,7 @@ internal sealed partial class ServerConnection
             return;
         }
 
-        if (gate == _connectionGate && IsPausedByAnswers)
+        if (gate == _connectionGate && IsPausedByUnreadResponses)
         {
             LimitEvents.Reached(
                 Settings.Logger,

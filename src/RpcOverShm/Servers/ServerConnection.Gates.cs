@@ -16,21 +16,21 @@ internal sealed partial class ServerConnection
 {
     private readonly CallGate _serverGate;
     private readonly CallGate _connectionGate;
-    private ConcurrentDictionary<string, CallGate>? _orders; // by service
+    private ConcurrentDictionary<string, CallGate>? _orderGates; // by service
 
     /// <summary>
     /// Whether calls that methods make can be callbacks or can wait at a full gate. All running calls are then tracked,
     /// because a call that started before the limit was reached may be the parent of one that waits.
     /// </summary>
-    public bool TracksRunningCalls => IsOfThisProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
+    public bool TracksRunningCalls => IsSameProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
 
     /// <summary>
-    /// Returns a call with its chain, by the name of the parent that its head has; null if no call of this side is in
-    /// front of it. Only the holder of the reader role calls this.
+    /// Creates the ticket of a call that belongs to a chain. Returns null if the parent that the head of the call names
+    /// is no running or outgoing call of this side. Only the holder of the reader role calls this.
     /// </summary>
-    public CallTicket? FindChain(ServerCall call, ParentCall name)
+    public CallTicket? CreateNestedTicket(ServerCall call, ParentCall parent)
     {
-        if (Connection.FindCaller(name) is { } caller)
+        if (Connection.FindCaller(parent) is { } caller)
         {
             // Nobody waits for what a one-way call does.
             RunningCall? parentOfCaller = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
@@ -38,25 +38,25 @@ internal sealed partial class ServerConnection
                 call, parentOfCaller?.ServerGate == _serverGate ? parentOfCaller : null, caller);
         }
 
-        return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent
-            ? new CallTicket(call, parent)
+        return IsSameProcess && RunningCall.Find(parent, _serverGate) is { } running
+            ? new CallTicket(call, running)
             : null;
     }
 
     /// <summary>
     /// Returns whether an admitted call may begin now. If not, it waits, or <paramref name="refusal"/> is its status.
-    /// Only the holder of the reader role calls this, and <see cref="OnNeverBegun"/> after a refusal.
+    /// Only the holder of the reader role calls this, and <see cref="OnCallNeverStarted"/> after a refusal.
     /// </summary>
     public bool TryBegin(ServerCall call, int requestBytes, out Status? refusal)
     {
         refusal = null;
-        if (call.Handler.IsOrdered && call.Ticket is not { IsOfChain: true })
+        if (call.Handler.IsOrdered && call.Ticket is not { IsInChain: true })
         {
             call.Ticket ??= new CallTicket(call);
-            call.Ticket.SetOrder(OrderOf(call.Handler.ServiceName));
+            call.Ticket.SetOrderGate(GetOrderGate(call.Handler.ServiceName));
         }
 
-        if (call.Ticket is null && !IsPausedByAnswers && _connectionGate.TryEnter())
+        if (call.Ticket is null && !IsPausedByUnreadResponses && _connectionGate.TryEnter())
         {
             // StoreLoad: the call is inside the gate before the flag of the stop is read. The stop sets the flag before
             // it reads the calls inside.
@@ -81,10 +81,10 @@ internal sealed partial class ServerConnection
     {
         if (Connection.CloseReason is not null)
         {
-            ticket.Call.EndWithConnection();
+            ticket.Call.EndUnlessOneWay();
         }
 
-        Advance(ticket);
+        AdvanceStage(ticket);
         if (ticket.Call.IsEnded)
         {
             ReleaseLater(ticket.Call);
@@ -99,9 +99,9 @@ internal sealed partial class ServerConnection
     /// Makes a call wait again whose method is about to start, while the client leaves responses unread. Many calls may
     /// have been let in before the first of them had a response. Returns true if the call waits or was refused.
     /// </summary>
-    public bool TryPutBack(ServerCall call, int requestBytes)
+    public bool TryRequeue(ServerCall call, int requestBytes)
     {
-        if (!IsPausedByAnswers || call.IsOneWay || call.IsEnded || call.Ticket is { HasBorrowed: true })
+        if (!IsPausedByUnreadResponses || call.IsOneWay || call.IsEnded || call.Ticket is { HasBorrowed: true })
         {
             return false;
         }
@@ -132,7 +132,7 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Uncounts a call that has ended before its method began. Begins another one in its place.</summary>
-    public void OnNeverBegun(ServerCall call)
+    public void OnCallNeverStarted(ServerCall call)
     {
         if (call.Ticket is { } ticket)
         {
@@ -141,7 +141,7 @@ internal sealed partial class ServerConnection
             UncountWaiting(ticket);
         }
 
-        AfterLeaving(call);
+        OnGatesLeft(call);
     }
 
     /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
@@ -155,7 +155,7 @@ internal sealed partial class ServerConnection
         }
 
         LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.Running);
-        AfterLeaving(call);
+        OnGatesLeft(call);
     }
 
     /// <summary>
@@ -183,7 +183,7 @@ internal sealed partial class ServerConnection
     // Removes the waiting calls from all gates and refuses them. A call that arrives at a gate later reads _isRefusing.
     private void RefuseWaiting()
     {
-        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _connectionGate, _serverGate])
+        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orderGates?.Values ?? [], _connectionGate, _serverGate])
         {
             foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsSparedByStop))
             {
@@ -192,10 +192,10 @@ internal sealed partial class ServerConnection
         }
     }
 
-    private CallGate OrderOf(string service)
+    private CallGate GetOrderGate(string service)
     {
-        _orders ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
-        return Gate.Uninterrupted((_orders, service), static find => find._orders.GetOrAdd(
+        _orderGates ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
+        return Gate.Uninterrupted((_orderGates, service), static find => find._orderGates.GetOrAdd(
             find.service, static _ => new CallGate(limit: 1)));
     }
 
@@ -207,7 +207,7 @@ internal sealed partial class ServerConnection
         {
             CallGate gate = ticket.Stage switch
             {
-                CallStage.BeforeOrder => ticket.Order!,
+                CallStage.BeforeOrder => ticket.OrderGate!,
                 CallStage.EnteredOrder => _connectionGate,
                 _ => _serverGate,
             };
@@ -236,7 +236,7 @@ internal sealed partial class ServerConnection
                 }
             }
 
-            if (!Advance(ticket))
+            if (!AdvanceStage(ticket))
             {
                 refusal = StatusMapping.ServerStopping;
                 return false;
@@ -248,7 +248,7 @@ internal sealed partial class ServerConnection
     }
 
     // Returns false if the stop of the connection may have missed the call, which must then be refused.
-    private bool Advance(CallTicket ticket)
+    private bool AdvanceStage(CallTicket ticket)
     {
         ticket.Stage++;
         if (ticket.Stage != CallStage.EnteredConnection)
@@ -275,7 +275,8 @@ internal sealed partial class ServerConnection
     }
 
     // Runs on the pool to bound recursion: the release lets the next call in, which may also have ended.
-    private static void ReleaseLater(ServerCall ended) => PoolWork.Queue(static call => call.ReleaseUnbegun(), ended);
+    private static void ReleaseLater(ServerCall ended) =>
+        PoolWork.Queue(static call => call.ReleaseWithoutStart(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? running)
     {
@@ -290,16 +291,16 @@ internal sealed partial class ServerConnection
         }
     }
 
-    private void AfterLeaving(ServerCall call)
+    private void OnGatesLeft(ServerCall call)
     {
         if (call.IsOneWay)
         {
             OnOneWayOver(call);
         }
 
-        if (_hasAnswers)
+        if (_hasResponseWaiters)
         {
-            LetAnswer();
+            ReleaseResponses();
         }
 
         CompleteDrain();

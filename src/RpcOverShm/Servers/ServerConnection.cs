@@ -22,8 +22,8 @@ internal sealed partial class ServerConnection
     private volatile bool _isRefusing;
     private volatile bool _hasEndedCalls;
     private long _admitted;
-    private long _admittedAtLastLook;
-    private bool _wasIdleAtLastLook;
+    private long _admittedAtLastCheck;
+    private bool _wasIdleAtLastCheck;
 
     /// <summary>Takes ownership of the link.</summary>
     /// <param name="link">The link.</param>
@@ -34,16 +34,16 @@ internal sealed partial class ServerConnection
         PeerLink link, ServerSettings settings, SharedLimits shared, Action<Connection>? onGoAway = null)
     {
         Settings = settings;
-        IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
+        IsSameProcess = link.Identity.ProcessId == Environment.ProcessId;
         _serverGate = shared.ServerGate;
-        _connectionGate = new CallGate(Limits.PerConnection)
+        _connectionGate = new CallGate(Limits.MaxCallsPerConnection)
         {
-            IsPaused = () => IsPausedByAnswers,
-            LetInLater = QueuePump,
+            IsPaused = () => IsPausedByUnreadResponses,
+            LetInLater = QueueResume,
         };
-        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
+        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.MaxBytesPerConnection, shared.Budget)
         {
-            OnResponsesDrained = QueuePump,
+            OnResponsesDrained = QueueResume,
         };
         _orphanBudget = shared.OrphanBudgetOf(link.Identity.UserId);
         link.OnUnmapped += Budget.End;
@@ -75,7 +75,7 @@ internal sealed partial class ServerConnection
     /// Whether the client is this process, according to the kernel. Its calls may then be nested in calls of the
     /// server.
     /// </summary>
-    public bool IsOfThisProcess { get; }
+    public bool IsSameProcess { get; }
 
     /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
     public DrainCounter OneWay { get; } = new();
@@ -91,14 +91,14 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
-    /// <param name="isOfChain">
+    /// <param name="isInChain">
     /// Whether the call is of a chain. A running method may wait for it, so it is refused only after a stop's grace.
     /// </param>
     /// <param name="isOneWay">
     /// Whether the call is one-way. A refused one-way call is not retried, so a stop refuses it only after the grace
     /// period.
     /// </param>
-    public Status? TryAdmit(bool isOfChain, bool isOneWay = false)
+    public Status? TryAdmit(bool isInChain, bool isOneWay = false)
     {
         if (isOneWay && _orphanBudget.UsedBytes >= _orphanBudget.LimitBytes)
         {
@@ -112,7 +112,7 @@ internal sealed partial class ServerConnection
         }
 
         // A stop that begins after this check is noticed when the call enters the gate or is counted as pending.
-        if (isOneWay || isOfChain ? _hasEndedCalls : _isRefusing)
+        if (isOneWay || isInChain ? _hasEndedCalls : _isRefusing)
         {
             return StatusMapping.ServerStopping;
         }
@@ -135,8 +135,8 @@ internal sealed partial class ServerConnection
         // A method that ignores its token runs on after the end of its call.
         (long admitted, bool isIdle) = (Admitted, Running == 0);
         bool isQuiet = Connection.IsQuietSinceLastCheck()
-            && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
-        (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
+            && admitted == _admittedAtLastCheck && isIdle && _wasIdleAtLastCheck;
+        (_admittedAtLastCheck, _wasIdleAtLastCheck) = (admitted, isIdle);
         return isQuiet;
     }
 

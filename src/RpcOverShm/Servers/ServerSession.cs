@@ -15,7 +15,7 @@ internal sealed class ServerSession
 {
     private readonly CancellationTokenSource _closed = new();
     private readonly ServerConnection _connection;
-    private int _quietLooks; // in a row
+    private int _quietChecks; // in a row
     private ServiceInstances? _instances; // made on first use
 
     /// <summary>Starts the session of a connection. The number is unique within the server.</summary>
@@ -63,8 +63,8 @@ internal sealed class ServerSession
     {
         // A connection that was closed may still have methods of one-way calls.
         bool isQuiet = Connection.CloseReason is null && _connection.IsQuietSinceLastCheck();
-        _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-        return _quietLooks == IdleTimer.QuietChecks;
+        _quietChecks = isQuiet ? _quietChecks + 1 : 0;
+        return _quietChecks == IdleTimer.QuietChecks;
     }
 
     /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>

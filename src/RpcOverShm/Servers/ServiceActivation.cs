@@ -70,7 +70,7 @@ internal sealed class ServiceActivation<TService>(
         GateTicket? ticket = null;
         try
         {
-            if (settings.Calls is not null && call.Running is null)
+            if (settings.MaxCalls is not null && call.Running is null)
             {
                 // Set in this async method, so that the AsyncLocal flows to the user's method and not back to the
                 // caller.
@@ -106,15 +106,18 @@ internal sealed class ServiceActivation<TService>(
             return;
         }
 
-        if (gate.EnterOrWait(ticket, settings.Queued) is not { } isInside)
+        if (gate.EnterOrWait(ticket, settings.MaxQueued) is not { } isInside)
         {
             LimitEvents.Reached(
                 call.Settings.Logger,
                 InstanceSettings.QueuedOption,
-                settings.Queued,
+                settings.MaxQueued,
                 $"{call.Owner.PeerName}: a call of {call.MethodName} was refused.");
             throw new RpcException(StatusMapping.TooManyWaitingForInstance(
-                InstanceSettings.CallsOption, settings.Calls!.Value, InstanceSettings.QueuedOption, settings.Queued));
+                InstanceSettings.CallsOption,
+                settings.MaxCalls!.Value,
+                InstanceSettings.QueuedOption,
+                settings.MaxQueued));
         }
 
         if (!isInside)
@@ -140,7 +143,7 @@ internal sealed class ServiceActivation<TService>(
         Activation<TService> made = create(session, context);
         if (made.Service is not null)
         {
-            CallGate? gate = settings.Calls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
+            CallGate? gate = settings.MaxCalls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
             return new Instance(made.Service, made.Release, gate);
         }
 

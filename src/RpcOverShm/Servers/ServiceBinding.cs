@@ -12,7 +12,7 @@ internal static class ServiceBinding
 
     /// <summary>Returns the generated BindService method for the base class of a service, as a delegate.</summary>
     /// <exception cref="ArgumentException">The class does not derive from a generated one.</exception>
-    public static Action<ServiceBinderBase, TService?> Generated<TService>()
+    public static Action<ServiceBinderBase, TService?> FindBindService<TService>()
         where TService : class
     {
         for (Type? type = typeof(TService); type is not null; type = type.BaseType)

@@ -12,8 +12,10 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     private CallItems? _userState;
     private AuthContext? _authContext;
 
-    /// <summary>The trailers that the method set; null if it never asked for them.</summary>
-    public Metadata? SetTrailers => _responseTrailers;
+    /// <summary>
+    /// The trailers that the method set; null if it never read <see cref="ServerCallContext.ResponseTrailers"/>.
+    /// </summary>
+    public Metadata? TrailersIfSet => _responseTrailers;
 
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;

@@ -64,7 +64,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     public override IEnumerable<string> CodecNames =>
         _generated is null ? _byCodec.Keys : _byCodec.Keys.Prepend(MarshallerProvider.Generated);
 
-    public override bool Offers(string? codec) =>
+    public override bool Supports(string? codec) =>
         codec is null ? _generated is not null : _byCodec.ContainsKey(codec);
 
     public override Task InvokeAsync(ServerCall call, ShmServerCallContext context) => _invoke(call, context);
@@ -114,14 +114,14 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
 
         owner.LeaveServerGate(call);
-        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {
             call.EndWith(ResponseMarshaller(call), response, context);
         }
         finally
         {
-            owner.OnAnswered();
+            owner.OnResponseQueued();
         }
     }
 
@@ -143,16 +143,17 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true));
         }
 
-        return call.RequestMark == MessageMark.None ? own : Decoding(call, own);
+        return call.RequestMark == MessageMark.None ? own : WithDecoding(call, own);
     }
 
     // Apart, so that a call that is not encoded makes no closure.
-    private static Marshaller<TRequest> Decoding(ServerCall call, Marshaller<TRequest> own) => MessageEncoding.Reading(
-        own,
-        call.Settings.MaxReceiveMessageBytes,
-        call.Settings.Side,
-        call.RequestMark == MessageMark.Gzip,
-        isCompressed => call.IsLastRequestCompressed = isCompressed);
+    private static Marshaller<TRequest> WithDecoding(ServerCall call, Marshaller<TRequest> own) =>
+        MessageEncoding.Reading(
+            own,
+            call.Settings.MaxReceiveMessageBytes,
+            call.Settings.Side,
+            call.RequestMark == MessageMark.Gzip,
+            isCompressed => call.IsLastRequestCompressed = isCompressed);
 
     private Marshaller<TResponse> ResponseMarshaller(ServerCall call)
     {

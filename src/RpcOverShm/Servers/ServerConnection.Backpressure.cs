@@ -11,38 +11,38 @@ namespace RpcOverShm.Servers;
 /// </content>
 internal sealed partial class ServerConnection
 {
-    private const int MostAnswersPerEvent = 2;
+    private const int MaxReleasedPerEvent = 2;
 
-    private readonly Gate _answersLock = new();
-    private readonly LinkedList<TaskCompletionSource> _answers = new();
-    private volatile bool _hasAnswers;
-    private int _late;
-    private int _isPumpQueued; // 1 while a pool item is queued that resumes methods and calls
+    private readonly Gate _responsesLock = new();
+    private readonly LinkedList<TaskCompletionSource> _responseWaiters = new();
+    private volatile bool _hasResponseWaiters;
+    private int _unsentResponses;
+    private int _isResumeQueued; // 1 while a pool item is queued that resumes methods and calls
 
     /// <summary>The bytes that the connection makes the server keep.</summary>
     public BufferBudget Budget { get; }
 
     /// <summary>The number of methods that have ended and whose responses had to wait and are not queued yet.</summary>
-    public int Late => Volatile.Read(ref _late);
+    public int UnsentResponses => Volatile.Read(ref _unsentResponses);
 
     // Whether no method may begin, because of answers that the client does not read.
-    private bool IsPausedByAnswers => Budget.IsFullOfAnswers || Late > 0;
+    private bool IsPausedByUnreadResponses => Budget.IsFullOfAnswers || UnsentResponses > 0;
 
     /// <summary>
     /// Waits until the response of a method may be queued or the call has ended. The caller must then call
-    /// <see cref="OnAnswered"/>.
+    /// <see cref="OnResponseQueued"/>.
     /// </summary>
-    public async Task WaitToAnswerAsync(CancellationToken ended)
+    public async Task WaitToSendResponseAsync(CancellationToken ended)
     {
-        Interlocked.Increment(ref _late);
+        Interlocked.Increment(ref _unsentResponses);
         while (Budget.IsFullOfAnswers && !ended.IsCancellationRequested)
         {
             var turn = new LinkedListNode<TaskCompletionSource>(
                 new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
-            using (_answersLock.Enter())
+            using (_responsesLock.Enter())
             {
-                _answers.AddLast(turn);
-                _hasAnswers = true;
+                _responseWaiters.AddLast(turn);
+                _hasResponseWaiters = true;
             }
 
             // StoreLoad: the method is in the queue before this thread checks the budget. A thread that has sent
@@ -50,7 +50,7 @@ internal sealed partial class ServerConnection
             Interlocked.MemoryBarrier();
             if (!Budget.IsFullOfAnswers)
             {
-                LetAnswer();
+                ReleaseResponses();
             }
 
             try
@@ -59,10 +59,10 @@ internal sealed partial class ServerConnection
             }
             catch (OperationCanceledException)
             {
-                using (_answersLock.Enter())
+                using (_responsesLock.Enter())
                 {
                     turn.List?.Remove(turn);
-                    _hasAnswers = _answers.Count > 0;
+                    _hasResponseWaiters = _responseWaiters.Count > 0;
                 }
             }
         }
@@ -71,48 +71,48 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Called when the response of a method that had to wait is queued, or is dropped because the call has ended.
     /// </summary>
-    public void OnAnswered()
+    public void OnResponseQueued()
     {
         // StoreLoad: the count is reduced before this thread checks for waiting calls. A call is queued before its
         // thread reads the count.
-        int late = Interlocked.Decrement(ref _late);
-        if (_hasAnswers)
+        int unsent = Interlocked.Decrement(ref _unsentResponses);
+        if (_hasResponseWaiters)
         {
-            LetAnswer();
+            ReleaseResponses();
         }
 
-        if (late == 0 && _connectionGate.Waiting > 0)
+        if (unsent == 0 && _connectionGate.Waiting > 0)
         {
             _connectionGate.LetIn();
         }
     }
 
     /// <summary>Releases a few waiting methods. When each has queued its response, it releases further ones.</summary>
-    private void LetAnswer()
+    private void ReleaseResponses()
     {
-        using (_answersLock.Enter())
+        using (_responsesLock.Enter())
         {
-            for (int let = 0; let < MostAnswersPerEvent && _answers.Count > 0 && !Budget.IsFullOfAnswers; let++)
+            for (int let = 0; let < MaxReleasedPerEvent && _responseWaiters.Count > 0 && !Budget.IsFullOfAnswers; let++)
             {
-                _answers.First!.Value.SetResult();
-                _answers.RemoveFirst();
+                _responseWaiters.First!.Value.SetResult();
+                _responseWaiters.RemoveFirst();
             }
 
-            _hasAnswers = _answers.Count > 0;
+            _hasResponseWaiters = _responseWaiters.Count > 0;
         }
     }
 
     // Also called under a sender's gate.
-    private void QueuePump()
+    private void QueueResume()
     {
-        if ((_connectionGate.Waiting > 0 || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)
+        if ((_connectionGate.Waiting > 0 || _hasResponseWaiters) && Interlocked.Exchange(ref _isResumeQueued, 1) == 0)
         {
             PoolWork.Queue(
                 static connection =>
                 {
-                    Volatile.Write(ref connection._isPumpQueued, 0);
+                    Volatile.Write(ref connection._isResumeQueued, 0);
                     Interlocked.MemoryBarrier();
-                    connection.LetAnswer();
+                    connection.ReleaseResponses();
                     connection._connectionGate.LetIn(mayBorrow: true);
                 },
                 this);

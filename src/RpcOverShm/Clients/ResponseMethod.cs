@@ -4,7 +4,7 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
-internal abstract class AnsweredMethod<TResponse>(
+internal abstract class ResponseMethod<TResponse>(
     ClientSettings settings, IMethod method, Marshaller<TResponse> responses, CallTimeout? timeout = null)
     where TResponse : class
 {
