@@ -16,7 +16,8 @@ internal sealed partial class Subchannel
     /// The reason for closing an idle connection. It has the kind of a close by the server, so that a call on the
     /// connection fails with Unavailable and not with Cancelled.
     /// </summary>
-    public static CloseReason IdleTimeoutReached => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
+    public static CloseReason IdleTimeoutReached =>
+        new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
 
     /// <summary>
     /// The reason for closing a connection whose server has sent GoAway. It has the kind of a close by the server, so
