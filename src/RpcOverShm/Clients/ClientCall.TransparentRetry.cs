@@ -18,8 +18,7 @@ internal abstract partial class ClientCall
     private object? _snapshotOrHandler;
 
     private RequestOwnership _ownership;
-    private byte _transparentRetries; // the retries so far
-    private bool _isRetryPending;     // the server has refused the call; its retry has not started
+    private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
     public void KeepSnapshot(object snapshot) => _snapshotOrHandler = snapshot;
@@ -27,12 +26,12 @@ internal abstract partial class ClientCall
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
-        if (!_isRetryPending || !TryDetach())
+        if (_transparentRetries >= 0 || !TryDetach())
         {
             return false;
         }
 
-        _isRetryPending = false;
+        _transparentRetries = (sbyte)-_transparentRetries;
         return true;
     }
 
@@ -90,8 +89,7 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        _transparentRetries++;
-        _isRetryPending = true;
+        _transparentRetries = (sbyte)(-_transparentRetries - 1);
         if (Waiter is not null)
         {
             SetDone();

@@ -376,7 +376,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         Debug.Assert(IsUnreferenced && IsFinished, "No other object may refer to the call.");
         _mark = MessageMark.None;
         _transparentRetries = 0;
-        _isRetryPending = false;
         _outcome = null;
         _serverOutcome = null;
         _headers = default;

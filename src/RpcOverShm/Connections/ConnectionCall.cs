@@ -52,11 +52,6 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public bool IsAllSent { get; set; }
 
     /// <summary>
-    /// Whether the last frame of an incoming one-way call was received. Written by the holder of the reader role.
-    /// </summary>
-    public bool IsRequestComplete { get; set; }
-
-    /// <summary>
     /// Whether the starter waits for nothing but that the request is sent. The call is answered by an End alone.
     /// </summary>
     public bool IsOneWay { get; init; }
@@ -66,6 +61,11 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// gate, so it neither waits nor runs user code.
     /// </summary>
     public virtual void OnSentLater() => throw new UnreachableException();
+
+    /// <summary>Sets whether the last frame of an incoming one-way call was received.</summary>
+    public virtual void SetRequestComplete(bool isComplete)
+    {
+    }
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public virtual TimeSpan? Remaining => null;

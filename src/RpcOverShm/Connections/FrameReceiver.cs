@@ -169,14 +169,14 @@ internal sealed class FrameReceiver
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsRequestComplete = isWhole; // before the method begins, which may report its failure
+        call.SetRequestComplete(isWhole); // before the method begins, which may report its failure
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
+            call.SetRequestComplete(false); // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 

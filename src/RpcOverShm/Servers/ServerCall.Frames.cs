@@ -60,6 +60,8 @@ internal sealed partial class ServerCall
         }
     }
 
+    public override void SetRequestComplete(bool isComplete) => _isRequestComplete = isComplete;
+
     public override void OnHeadTooLarge(FrameKind kind)
     {
         CallAdmission.ReportMetadataTooLarge(owner);
@@ -129,7 +131,7 @@ internal sealed partial class ServerCall
     {
         // A complete one-way request is served even if its client has left. The close does not wait for such methods:
         // they may run for long.
-        if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
+        if (!IsOneWay || !_isRequestComplete || !owner.TryOrphan(this))
         {
             EndWithoutResponse();
             Connection.Sender.Forget(this);

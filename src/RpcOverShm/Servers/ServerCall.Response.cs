@@ -240,7 +240,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     // The failure is logged here, because the client may have no handler for it or may be gone.
     private void ReportOneWay(Status status, bool isLogged)
     {
-        if (!IsRequestComplete && !_isRefused)
+        if (!_isRequestComplete && !_isRefused)
         {
             return; // the request is incomplete, so the client itself ended the call
         }

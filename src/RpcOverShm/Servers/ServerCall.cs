@@ -22,6 +22,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private volatile bool _isStopped; // ended from outside its method
     private int _endState; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
+    private bool _isRequestComplete;  // of a one-way call; written by the holder of the reader role
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
     private OrphanState _orphanState; // of a one-way call
 
