@@ -135,7 +135,7 @@ public class ShmCallLimits
         long memory = memoryBytes ?? GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
         return new ServerLimits(
             MaxConcurrentCallsPerConnection,
-            Calls: null,
+            MaxCalls: null,
             MaxQueuedCallsPerConnection,
             MaxConnectionBufferSize ?? byDefault,
             Math.Max(least, memory / ShareOfMemory),

@@ -71,7 +71,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         };
         if (options.ToIdleTimeout() is { } idle)
         {
-            _connections.CloseWhenIdle(idle);
+            _connections.EnableIdleTimeout(idle);
         }
 
         _direct = new ShmCallInvoker(_connections, _settings);
@@ -155,7 +155,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public async Task WaitForStateChangedAsync(
         ConnectivityState lastObservedState, CancellationToken cancellationToken = default)
     {
-        await _connections.WhenNotAsync(lastObservedState, cancellationToken).ConfigureAwait(false);
+        await _connections.WaitForStateChangedAsync(lastObservedState, cancellationToken).ConfigureAwait(false);
         GC.KeepAlive(this);
     }
 
@@ -280,7 +280,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         if (_handle.IsShutDown)
         {
-            throw _connections.Disposed();
+            throw _connections.CreateDisposedException();
         }
     }
 }

@@ -46,7 +46,7 @@ public sealed class ShmRingOptions
         return new PeerLimits(
             Capacity, ShmDefaults.CallWindow, MaxCalls: served?.CallsAtATime ?? 0, (uint)maxMetadataSize)
         {
-            MaxRunning = (uint)(served?.PerConnection ?? 0),
+            MaxRunning = (uint)(served?.MaxCallsPerConnection ?? 0),
         };
     }
 }

@@ -291,7 +291,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 
     private ServerServiceDefinition[] Intercepted() =>
     [
-        .. Services.Select(service => InterceptedService.Of(service, _interceptors)),
+        .. Services.Select(service => InterceptedService.Intercept(service, _interceptors)),
     ];
 
     // Not awaited: the callbacks of users run on the pool and can neither delay nor fail the stop.

@@ -89,11 +89,11 @@ public sealed class ShmServerLimits : ShmCallLimits
         bool hasShare = MaxConnectionBufferSize is null && maxReceiveMessageSize is not null;
         return limits with
         {
-            Calls = MaxConcurrentCalls,
-            ConnectionBytes = hasShare
-                ? Math.Min(limits.ConnectionBytes, MaxBufferSize ?? long.MaxValue)
-                : limits.ConnectionBytes,
-            Bytes = MaxBufferSize ?? limits.Bytes,
+            MaxCalls = MaxConcurrentCalls,
+            MaxBytesPerConnection = hasShare
+                ? Math.Min(limits.MaxBytesPerConnection, MaxBufferSize ?? long.MaxValue)
+                : limits.MaxBytesPerConnection,
+            MaxBytes = MaxBufferSize ?? limits.MaxBytes,
             HeadTimeout = RequestHeadTimeout,
         };
     }

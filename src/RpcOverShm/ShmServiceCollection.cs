@@ -56,7 +56,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ArgumentNullException.ThrowIfNull(service);
         ThrowIfNotAddable(interceptors);
-        _definitions.Add(InterceptedService.Of(service, interceptors));
+        _definitions.Add(InterceptedService.Intercept(service, interceptors));
     }
 
     /// <summary>Adds a service whose instances a function creates when calls need them.</summary>
@@ -94,7 +94,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
         where TService : class
     {
         ArgumentNullException.ThrowIfNull(create);
-        Action<ServiceBinderBase, TService?> bind = ServiceBinding.Generated<TService>();
+        Action<ServiceBinderBase, TService?> bind = ServiceBinding.FindBindService<TService>();
         AddActivated(create, methods => bind(new ActivatedService<TService>(methods), null), options, interceptors);
     }
 
@@ -198,8 +198,8 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
         }));
         bind(methods);
         (ServerServiceDefinition service, IReadOnlyCollection<string> names) = methods.Build();
-        _definitions.Add(InterceptedService.Of(service, interceptors));
-        HasInstanceLimits |= settings.Calls is not null;
+        _definitions.Add(InterceptedService.Intercept(service, interceptors));
+        HasInstanceLimits |= settings.MaxCalls is not null;
         if (options.EnableOrderedDispatch)
         {
             _orderedMethods.UnionWith(names);

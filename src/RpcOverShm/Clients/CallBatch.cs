@@ -4,9 +4,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Unary calls sent together. The first is published at once and wakes the server, which works while more calls
-/// are recorded. The publish of later calls is deferred until enough of them have come together or the batch is sent.
-/// Any thread may record a call.
+/// Unary calls that are sent together. The first is published at once and wakes the server, which works while more
+/// calls are recorded. The publish of later calls is deferred until they have 4 KiB or the batch is sent. Any thread
+/// may record a call.
 /// </summary>
 internal sealed class CallBatch : IDisposable
 {
@@ -25,7 +25,7 @@ internal sealed class CallBatch : IDisposable
         }
     }
 
-    /// <summary>Notes that a call of the batch has started, or will have when the task completes.</summary>
+    /// <summary>Records the start of a call of the batch, which completes with the task.</summary>
     public void OnStarted(ClientCall call, Task starting)
     {
         bool isOpen;
@@ -40,14 +40,15 @@ internal sealed class CallBatch : IDisposable
 
         if (!isOpen)
         {
-            // Another thread sent the batch meanwhile. It missed this call if the call had no connection yet.
+            // Another thread has sent the batch meanwhile, and has not flushed the connection of this call if the call
+            // had none.
             call.Connection?.FlushDeferred();
         }
     }
 
     /// <summary>
-    /// Publishes the remaining calls and completes when each of them is on its way or has ended. Returns false if the
-    /// batch was sent or disposed before.
+    /// Publishes the remaining calls, and completes when each of them has been sent or queued, or has ended. Returns
+    /// false if the batch was sent or disposed before.
     /// </summary>
     public async Task<bool> TrySendAsync()
     {

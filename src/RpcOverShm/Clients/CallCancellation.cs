@@ -47,12 +47,12 @@ internal sealed class CallCancellation(ClientCall call)
     public static TimeSpan? TimeoutOf(in CallOptions options, CallTimeout? limit)
     {
         TimeSpan? own = TimeoutOf(options);
-        return limit is null ? own : limit.Limit(own);
+        return limit is null ? own : limit.Apply(own);
     }
 
     /// <summary>
-    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no due
-    /// time: its thread limits each of its waits by <see cref="Remaining"/>.
+    /// Arms the deadline and the token of the caller. The call may end before this method returns. A blocking call
+    /// needs no timer: its thread bounds each wait by <see cref="Remaining"/>.
     /// </summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
@@ -65,7 +65,7 @@ internal sealed class CallCancellation(ClientCall call)
         _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
     }
 
-    /// <summary>Starts the time of a blocking call, whose thread is about to run user code.</summary>
+    /// <summary>Starts the timer of the deadline of a blocking call whose thread is about to run user code.</summary>
     public void StartDeadlineTimer()
     {
         if (_deadline is null && Remaining is { } remaining)

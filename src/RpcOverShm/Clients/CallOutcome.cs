@@ -37,12 +37,12 @@ internal sealed class CallOutcome
     public bool IsGivenUp => Status.StatusCode == StatusCode.DeadlineExceeded
         || (_isLocal && Status.StatusCode == StatusCode.Cancelled);
 
-    /// <summary>The server's trailers; throws if the call ended without an answer of the server.</summary>
+    /// <summary>The trailers from the server; throws if the call ended without an End frame of the server.</summary>
     public Metadata Trailers => _trailers
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
     /// <summary>The server's trailers; null if the call ended without an answer of the server.</summary>
-    public Metadata? KnownTrailers => _trailers;
+    public Metadata? TrailersOrNull => _trailers;
 
     /// <summary>Creates the outcome that the server reported.</summary>
     public static CallOutcome FromServer(in Status status, Metadata? trailers) =>

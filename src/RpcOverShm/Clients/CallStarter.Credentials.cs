@@ -5,8 +5,8 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The first step of calls that have credentials: asks the call's own ones for metadata and then the channel's, one
-/// after the other, while the call's deadline and token are armed.
+/// The first step of a call with credentials: obtains metadata from the credentials of the call and then from those of
+/// the channel, one after the other. The deadline and the token of the call are already armed.
 /// </content>
 internal sealed partial class CallStarter
 {
@@ -34,7 +34,7 @@ internal sealed partial class CallStarter
             using CancellationTokenRegistration ending = _shutdown.UnsafeRegister(
                 static state => ((ClientCall)state!).Finish(StatusMapping.Disposed, isCancel: false), call);
 
-            // Credentials that answer late or never must not delay the end of the call.
+            // Credentials that complete late or never must not delay the end of the call.
             headers = await GatherAsync(call, target.Headers, own).Observed()
                 .WaitAsync(call.Ended).ConfigureAwait(false);
         }

@@ -2,32 +2,28 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Takes calls from the invoker to a connection: finds or awaits the connection, encodes the head, and turns a failure
-/// into the call's status. Keeps no state of a call.
+/// Starts calls: gets or awaits a connection, encodes the head, and turns a failure into the status of the call. Has no
+/// state per call.
 /// </summary>
 internal sealed partial class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
-    /// <summary>
-    /// The attempts of a call: a connection may close between being found and being used, and an unsent call may try
-    /// another one.
-    /// </summary>
+    // The number of connections on which a call tries to start: a connection may close before the call uses it.
     private const int MaxAttempts = 3;
 
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
-    /// <summary>
-    /// The pause between attempts at a server that keeps closing connections it has just accepted.
-    /// </summary>
+    // The pause between attempts at a server that keeps closing connections it has just accepted.
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
-    public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
+    public static Task<Connection?> NoConnection { get; } = Task.FromResult<Connection?>(null);
 
     /// <summary>Starts an awaited call. A null request means a stream of requests.</summary>
     /// <remarks>
@@ -49,39 +45,36 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             StartResult.Started => connection.AsTask,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy(), attempt: 2),
 
-            // The call waits there already: before the next one of this thread.
+            // The call is already in the queue of that connection, so it precedes later calls of this thread.
             StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
-            _ => None,
+            _ => NoConnection,
         };
     }
 
     /// <summary>
-    /// Starts a blocking call and returns when it is done. If parts of its request went ahead on a connection, sends
-    /// the rest there.
+    /// Starts a blocking call and returns when it is done. If parts of its request were already sent on
+    /// <paramref name="startedOn"/>, sends the rest there.
     /// </summary>
-    public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
+    public void Run(ClientCall call, in RequestHeadInputs target, Connection? startedOn, PooledBufferWriter request)
     {
-        if (begunOn is not null)
+        if (startedOn is not null)
         {
-            begunOn.RunStartedCall(call, request);
+            startedOn.RunStartedCall(call, request);
             return;
         }
 
         for (int attempt = 1; ; attempt++)
         {
-            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection
-                || !call.TryAttach(connection)
-                || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection)
             {
                 return;
             }
 
-            bool isWhole = head.Length + request.Length <= connection.Sender.InlineBytes;
-            StartResult outcome = call.IsOneWay ? SendOneWay(connection, call, target, request)
-                : isWhole ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
-                : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
+            StartResult outcome = call.IsOneWay
+                ? SendOneWay(connection, call, target, request)
+                : RunOn(connection, call, target, request);
             if (outcome != StartResult.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
@@ -96,16 +89,16 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>
-    /// Starts a call before its request is serialised, if that needs no waiting. Returns null if the call was not
-    /// started: either it has ended, or the caller must start it with the whole request.
+    /// Starts a call before its request is serialised, if a connection is available at once. Returns null if the call
+    /// was not started: it has ended, or the caller must start it with the complete request.
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
         ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
-            // marked as observed by its owner; a continuation here would stay for as long as there is no server.
+            // A failure is only marked as observed: the caller starts the call again and then reports it. A pending
+            // task is left alone: its owner observes it, and a continuation here would leak while there is no server.
             if (connecting.IsCompleted)
             {
                 _ = connecting.AsTask().Exception;
@@ -148,12 +141,14 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     {
         if (outcome == StartResult.TooManyCalls)
         {
-            LimitEvents.Count(StatusMapping.CallLimit); // The log entry is the one of every call that was not sent.
+            LimitEvents.Count(StatusMapping.CallLimit); // the log entry is that of FinishUnsent
             call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
         }
         else if (outcome == StartResult.Closed)
         {
-            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason ?? Subchannel.NotUsed));
+            CloseReason reason = connection.CloseReason
+                ?? (connection.IsOpenForCalls ? Subchannel.IdleTimeoutReached : Subchannel.ServerLeaving);
+            call.FinishUnsent(StatusMapping.FromClose(reason));
         }
     }
 
@@ -161,18 +156,22 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     private ValueTask<Connection> GetAsync(ClientCall call, bool isWaitForReady) =>
         connections.GetAsync(isWaitForReady, call.IsOneWay);
 
-    /// <summary>Whether a call that found its connection closed so often ends.</summary>
+    /// <summary>Whether a call ends after its connection was found closed in this attempt.</summary>
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
     /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
     private async Task<Connection?> StartLaterAsync(
-        Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
+        Task<Connection> connecting,
+        ClientCall call,
+        RequestHeadInputs target,
+        PooledBufferWriter? request,
+        int attempt = 1)
     {
         using PooledBufferWriter? own = request;
         try
         {
-            for (int attempt = 1; ; attempt++)
+            for (; ; attempt++)
             {
                 if (await AwaitConnectionAsync(connecting, call, target.IsWaitForReady).ConfigureAwait(false)
                     is not { } connection)
@@ -196,7 +195,8 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
                 if (attempt >= MaxAttempts)
                 {
-                    await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
+                    await Task.Delay(s_pauseAfterClose, call.Ended)
+                        .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                 }
 
                 connecting = GetAsync(call, target.IsWaitForReady).AsTask();
@@ -266,6 +266,20 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         return outcome;
     }
 
+    private StartResult RunOn(
+        Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
+    {
+        if (!call.TryAttach(connection)
+            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+        {
+            return StartResult.Abandoned;
+        }
+
+        return head.Length + request.Length <= connection.Sender.InlineBytes
+            ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
+            : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
+    }
+
     /// <summary>Sends a blocking one-way call, and returns when it is done: when it is sent.</summary>
     private StartResult SendOneWay(
         Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
@@ -298,7 +312,9 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();
     }
 
-    /// <summary>Blocks until a task has completed or the call is done, which it is at its deadline.</summary>
+    /// <summary>
+    /// Blocks until a task has completed or the call is done. The deadline of the call ends the wait, too.
+    /// </summary>
     private static void Wait(Task waiting, ClientCall call)
     {
         waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);

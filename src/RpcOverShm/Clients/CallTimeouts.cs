@@ -11,10 +11,15 @@ namespace RpcOverShm.Clients;
 internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> methods, TimeSpan? byDefault)
 {
     /// <summary>Returns the time limit of a method's calls; null if there is none.</summary>
-    public CallTimeout? Find(IMethod method) =>
-        MethodNames.TryFind(methods, method, out TimeSpan? timeout) && timeout is { } time
-            ? time == Timeout.InfiniteTimeSpan ? null : new CallTimeout(time, LimitsDeadlines: true)
-            : byDefault is { } rest ? new CallTimeout(rest, LimitsDeadlines: false) : null;
+    public CallTimeout? Find(IMethod method)
+    {
+        if (MethodNames.TryFind(methods, method, out TimeSpan? timeout) && timeout is { } time)
+        {
+            return time == Timeout.InfiniteTimeSpan ? null : new CallTimeout(time, LimitsDeadlines: true);
+        }
+
+        return byDefault is { } limit ? new CallTimeout(limit, LimitsDeadlines: false) : null;
+    }
 }
 
 /// <summary>The time limit of the calls of one method.</summary>
@@ -23,5 +28,5 @@ internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> method
 internal sealed record CallTimeout(TimeSpan Time, bool LimitsDeadlines)
 {
     /// <summary>Returns the time limit of a call whose own deadline leaves it this much time; null for none.</summary>
-    public TimeSpan Limit(TimeSpan? own) => own is { } time && (!LimitsDeadlines || time < Time) ? time : Time;
+    public TimeSpan Apply(TimeSpan? own) => own is { } time && (!LimitsDeadlines || time < Time) ? time : Time;
 }

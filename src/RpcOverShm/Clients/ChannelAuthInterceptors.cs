@@ -3,14 +3,14 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Finds the call credentials that are composed into channel credentials. Transport credentials are ignored: only this
-/// process's OS user can open the shared memory, and the kernel identifies the peer.
+/// Finds the call credentials that are composed into channel credentials. Transport credentials are ignored: the kernel
+/// identifies the peer, and only a peer that the server admits receives the shared memory.
 /// </summary>
 internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBase
 {
     private readonly List<AsyncAuthInterceptor> _found = [];
 
-    /// <summary>Returns the interceptors of the credentials, in order; none for null.</summary>
+    /// <summary>Returns the interceptors of the credentials in order; an empty list for null.</summary>
     public static IReadOnlyList<AsyncAuthInterceptor> Of(ChannelCredentials? credentials)
     {
         var interceptors = new ChannelAuthInterceptors();

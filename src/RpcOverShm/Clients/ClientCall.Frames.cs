@@ -16,7 +16,7 @@ internal abstract partial class ClientCall
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
 
     /// <summary>Returns the marshaller that reads responses in their encoding, and has them inspected.</summary>
-    public Marshaller<T> Decoding<T>(Marshaller<T> marshaller)
+    public Marshaller<T> WithDecoding<T>(Marshaller<T> marshaller)
     {
         Marshaller<T> own = Inspection is null ? marshaller : Inspection.Receiving(marshaller);
         return _mark == MessageMark.None
@@ -25,24 +25,24 @@ internal abstract partial class ClientCall
     }
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
-    protected PayloadAccessHint HintOf<T>() =>
+    protected PayloadAccessHint GetAccessHint<T>() =>
         _mark == MessageMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);
-        Metadata? headers = MetadataCodec.Decode(ref from, LimitOfMetadata);
+        Metadata? headers = MetadataCodec.Decode(ref from, MaxMetadataBytes);
         from.End("response metadata");
 
         // An entry of the library, which does not count toward the user's limit.
         string? encoding = headers is null ? null : MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
-        if (headers is null || MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
+        if (headers is null || MetadataCodec.MeasureBytes(headers) > MaxMetadataBytes)
         {
             OnHeadTooLarge(FrameKind.Headers);
         }
         else if (!HasHeaders && !IsFinished)
         {
-            _isAnswered = true;
+            _hasResponse = true;
             SetEncoding(encoding);
             SetHeaders(headers);
         }
@@ -51,11 +51,11 @@ internal abstract partial class ClientCall
     public override void OnHeadTooLarge(FrameKind kind)
     {
         string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
-        Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
+        Status status = StatusMapping.MetadataTooLarge(what, MaxMetadataBytes);
         LimitEvents.Reached(
             Settings.Logger,
             StatusMapping.MetadataOption,
-            LimitOfMetadata,
+            MaxMetadataBytes,
             $"{MethodName}: its server sent more metadata.");
         if (kind == FrameKind.End)
         {
@@ -73,7 +73,7 @@ internal abstract partial class ClientCall
         LimitEvents.Reached(
             Settings.Logger, full.Option, full.LimitBytes, $"{MethodName}: the head of its response was dropped.");
 
-        // A one-way call has ended for its user. Its handler hears of the failure when the End is whole.
+        // A one-way call has already ended for its user. Its failure is reported when the End frame is complete.
         if (!IsOneWay)
         {
             Finish(StatusMapping.BufferFull(full), isCancel: true);
@@ -91,7 +91,7 @@ internal abstract partial class ClientCall
             CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
             if (hasMessage)
             {
-                _isAnswered = true;
+                _hasResponse = true;
             }
 
             SetEmptyHeaders();
@@ -99,9 +99,9 @@ internal abstract partial class ClientCall
             return;
         }
 
-        StatusTrailer end = StatusTrailer.Decode(head, LimitOfMetadata);
+        StatusTrailer end = StatusTrailer.Decode(head, MaxMetadataBytes);
         if (end.IsMetadataTooLarge
-            || (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata))
+            || (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > MaxMetadataBytes))
         {
             OnHeadTooLarge(FrameKind.End);
             return;
@@ -113,14 +113,15 @@ internal abstract partial class ClientCall
         }
 
         CheckUnlessFinished(end.Status, hasMessage);
-        _isAnswered |= hasMessage;
+        _hasResponse |= hasMessage;
         SetEmptyHeaders();
         EndByServer(CallOutcome.FromServer(PreferOwnDeadline(end.Status), end.Metadata), message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // An earlier end of the server stands. Without one, a stream can still be read up to the break.
+        // An End that the server has sent before the close is kept. Without an End, a stream can still be read up to
+        // its last complete message.
         if (_serverOutcome is null)
         {
             EndByServer(
@@ -135,11 +136,25 @@ internal abstract partial class ClientCall
         Connection?.Sender.Drop(this);
     }
 
-    /// <summary>Marks the call as answered by a first message; its headers are empty if none came before.</summary>
+    /// <summary>
+    /// Marks that the response has begun with a message. The headers are empty if none were received before.
+    /// </summary>
     protected void OnMessageBegun()
     {
-        _isAnswered = true;
+        _hasResponse = true;
         SetEmptyHeaders();
+    }
+
+    /// <summary>Sets the response headers; empty for a response without headers.</summary>
+    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsEndedOnlyByServer);
+
+    /// <summary>Fails a pending headers task if the call is over.</summary>
+    protected void FailHeadersIfFinished()
+    {
+        if (IsOver && _headers.IsAwaited)
+        {
+            _headers.Fail(ToException());
+        }
     }
 
     /// <summary>Called when the headers name an encoding of the responses, even identity.</summary>
@@ -169,7 +184,7 @@ internal abstract partial class ClientCall
         }
     }
 
-    /// <summary>Rejects an end that may not come now, before any state has changed.</summary>
+    /// <summary>Throws if the End frame is not allowed now. Called before any state has changed.</summary>
     /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
     protected virtual void CheckEnd(in Status status, bool hasMessage)
     {
@@ -182,14 +197,15 @@ internal abstract partial class ClientCall
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
     /// <summary>
-    /// Whether an end without a message becomes the outcome at once, because the user has nothing left to read before
-    /// it. Asked by the holder of the reader role.
+    /// Whether an End without a message settles the outcome at once, because the user has nothing left to read. Called
+    /// by the holder of the reader role.
     /// </summary>
-    protected abstract bool IsOutcome(CallOutcome end);
+    protected abstract bool EndsAtOnce(CallOutcome end);
 
-    private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
+    private long MaxMetadataBytes => Connection!.OwnLimits.MaxMetadataBytes;
 
-    // Both sides measure the same deadline. If the server reports it first, the status is still this side's own.
+    // Both sides measure the same deadline, so the status is this side's own even if the server reports the deadline
+    // first. As in grpc-dotnet, a Cancelled that arrives after the deadline counts as the deadline.
     private Status PreferOwnDeadline(in Status status) =>
         Remaining <= TimeSpan.Zero
         && (status.StatusCode == StatusCode.Cancelled
@@ -214,9 +230,9 @@ internal abstract partial class ClientCall
             return;
         }
 
-        // Once _serverOutcome is set, a refused writer reports this end. Settling the outcome before that keeps a
-        // token, deadline or Dispose from replacing it in between.
-        bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);
+        // The outcome is settled before _serverOutcome is set: from then on a failed write reports this end, and a
+        // token, deadline or Dispose must not replace it.
+        bool isSettled = !hasMessage && EndsAtOnce(end) && TrySetOutcome(end);
         _serverOutcome = end;
         if (isSettled || !IsFinished)
         {

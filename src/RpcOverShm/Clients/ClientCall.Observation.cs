@@ -2,7 +2,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
-/// <content>Those who watch the call: listeners of its span and duration, and inspectors of its messages.</content>
+/// <content>The observers of a call: listeners of traces and metrics, and inspectors of its messages.</content>
 internal abstract partial class ClientCall
 {
     private CallObservation? _observation;
@@ -16,14 +16,14 @@ internal abstract partial class ClientCall
     /// <summary>Lets an observation, if any, end with the call, which may have ended already.</summary>
     public void Observe(CallObservation? observation)
     {
-        // A full fence (StoreLoad): a thread that ends the call stores the outcome and then looks for an observation.
+        // A full fence (StoreLoad): a thread that ends the call stores the outcome and then reads the observation.
         Interlocked.Exchange(ref _observation, observation);
         EndObservation();
     }
 
     /// <summary>
-    /// Ends the observation if the call has ended. Its listeners are user code, so only user threads and pending user
-    /// code call this, before the user learns of the end, or at the same moment on another thread.
+    /// Ends the observation if the call has ended. Its listeners are user code, so only threads of the user and pending
+    /// user code call this. They do so before the task of the user completes, or concurrently with that.
     /// </summary>
     public void EndObservation()
     {

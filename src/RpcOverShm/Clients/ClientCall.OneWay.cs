@@ -5,8 +5,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The mode of one-way calls. Such a call ends for its user when its last frame is in the ring. The End that comes
-/// later gives its room back, and a failure then goes to the handler of the invoker.
+/// One-way calls. Such a call completes for its user when its last frame is in the ring. Its End frame returns its room
+/// later. A failure in the End is passed to the handler of the invoker.
 /// </content>
 internal abstract partial class ClientCall
 {
@@ -15,16 +15,17 @@ internal abstract partial class ClientCall
     /// </summary>
     public Action<IMethod, Status>? OnFailed
     {
-        get => _snapshot as Action<IMethod, Status>;
-        init => _snapshot = value;
+        get => _snapshotOrHandler as Action<IMethod, Status>;
+        init => _snapshotOrHandler = value;
     }
 
-    // Such a call goes to the next connection if it has waited for room on one that takes no more calls.
+    // A one-way call that waits for room starts on another connection once this one accepts no more calls.
     private bool IsBetweenConnections =>
         IsOneWay && Connection is { IsOpenForCalls: false } && Sending.Phase == CallSendPhase.New;
 
     /// <summary>
-    /// Ends a one-way call whose request is in the ring, on the thread that has sent it. It never runs the handler.
+    /// Completes a one-way call whose request is in the ring. Called by the thread that has sent it. This method never
+    /// runs the handler of failures.
     /// </summary>
     public void EndAsSent()
     {
@@ -41,7 +42,7 @@ internal abstract partial class ClientCall
 
     public override void OnOneWaySent()
     {
-        SettleIfSent(); // A deadline, token or Dispose that comes now is too late.
+        SettleIfSent(); // from here on a deadline, token or Dispose has no effect
         if (Waiter is { } waiter)
         {
             SetDone();
@@ -73,9 +74,9 @@ internal abstract partial class ClientCall
     protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
     /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch again.</summary>
-    protected void ForgetWaiter() => Waiter = null;
+    protected void ClearWaiter() => Waiter = null;
 
-    /// <summary>Runs the handler for the failure of a call that was sent. Gives the room of the call back.</summary>
+    /// <summary>Runs the handler of failures for a call that was sent, and then returns the room of the call.</summary>
     protected void ReportFailure(IMethod method)
     {
         try
@@ -92,7 +93,9 @@ internal abstract partial class ClientCall
 
     /// <summary>Ends a one-way call by its End, or with its connection.</summary>
     /// <param name="end">The end.</param>
-    /// <param name="isClosedLocally">Whether this side has left, so that nobody knows how the call ends.</param>
+    /// <param name="isClosedLocally">
+    /// Whether this side has closed the connection. The end of the call is then unknown and not reported.
+    /// </param>
     private void EndOneWay(CallOutcome end, bool isClosedLocally)
     {
         SettleIfSent();
@@ -103,7 +106,7 @@ internal abstract partial class ClientCall
         }
         else if (Outcome.IsOk && !end.IsOk && !isClosedLocally && OnFailed is not null)
         {
-            Receipt = EndReceipt.Stored;
+            EndState = EndState.Stored;
             AddUserCode(PendingUserCode.Complete);
             return; // Its room is free when the handler has returned.
         }

@@ -5,21 +5,23 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// Transparent retry (gRFC A6): if a leaving server refuses a call before a method has seen it, the call starts again
-/// on another connection, up to three times and unnoticed by its user. If the thread that starts the call still uses
-/// the request, that thread also starts the retry.
+/// Transparent retry (gRFC A6): if a server that shuts down refuses a call before a method has seen it, the call starts
+/// again on another connection. That happens up to three times and is not visible to the user. While the thread that
+/// starts the call still uses the request, the retry waits until that thread has handed the request over.
 /// </content>
 internal abstract partial class ClientCall
 {
-    // A server announces that it leaves before it refuses calls, so each retry uses another connection.
+    // A server sends GoAway before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the call's inputs; of a one-way call, which is not retried, who hears of its failure
+    // The inputs of the call for a retry; for a one-way call, the handler of its failure.
+    private object? _snapshotOrHandler;
+
     private RequestOwnership _ownership;
     private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
-    public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
+    public void KeepSnapshot(object snapshot) => _snapshotOrHandler = snapshot;
 
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
@@ -36,7 +38,7 @@ internal abstract partial class ClientCall
     /// <summary>Starts a refused call again.</summary>
     private void Retry()
     {
-        if (_snapshot is not { } snapshot || !TryResetForRetry())
+        if (_snapshotOrHandler is not { } snapshot || !TryResetForRetry())
         {
             return;
         }
@@ -56,7 +58,9 @@ internal abstract partial class ClientCall
     public void MarkStarting(bool isWhole) =>
         _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
 
-    /// <summary>Ends this thread's use of the request. If the call was refused meanwhile, queues its retry.</summary>
+    /// <summary>
+    /// Marks that this thread no longer uses the request. If the call was refused meanwhile, queues its retry.
+    /// </summary>
     public void MarkHandedOver()
     {
         if (Interlocked.Exchange(ref _ownership, RequestOwnership.HandedOver) == RequestOwnership.RefusedMeanwhile)
@@ -69,17 +73,17 @@ internal abstract partial class ClientCall
     protected abstract void Start(object snapshot);
 
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
-    protected void ForgetSnapshot()
+    protected void DropSnapshot()
     {
         if (!IsOneWay)
         {
-            _snapshot = null;
+            _snapshotOrHandler = null;
         }
     }
 
     private bool TryMarkRefused()
     {
-        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshot is not null);
+        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshotOrHandler is not null);
         if (!isRetryable || IsFinished || HasHeaders || _transparentRetries == MaxTransparentRetries)
         {
             return false;

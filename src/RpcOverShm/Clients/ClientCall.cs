@@ -15,28 +15,28 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INestedCall
 {
-    private static readonly InlineBudget s_budgetOfNone = new();
+    private static readonly InlineBudget s_noConnectionBudget = new();
 
     private CallOutcome? _outcome;                // the end that the user sees; set once
     private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
     private Connection? _connection;
-    private volatile bool _isAnswered;
+    private volatile bool _hasResponse;
     private bool _isStartedAhead;
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
     /// <summary>
-    /// Whether the server's End is stored, or taken by a thread; only for calls with a single response.
+    /// Whether the End of the server is stored, or already taken by a thread; for calls with a single response only.
     /// </summary>
-    private protected volatile EndReceipt Receipt;
+    private protected volatile EndState EndState;
 
     public abstract string MethodName { get; }
 
     /// <summary>
-    /// The running call whose method makes this one; null if it is not known. Set with the head, or before that if it
-    /// may yield its instance: the head may have to wait.
+    /// The running call whose method makes this one; null if there is none. Set when the head is encoded. If the parent
+    /// may yield its instance, it is set before, because encoding may be delayed.
     /// </summary>
     public RunningCall? Parent { get; set; }
 
@@ -44,7 +44,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public RunningCall? YieldingParent =>
         Settings.YieldsInstance && Parent is { InstanceTicket: not null } parent ? parent : null;
 
-    public override int Depth => Parent is { } maker ? maker.Depth + 1 : 0;
+    public override int Depth => Parent is { } parent ? parent.Depth + 1 : 0;
 
     /// <summary>Called when all requests were sent. Completes when the user may go on.</summary>
     public virtual Task OnHalfClosed() => Task.CompletedTask;
@@ -59,13 +59,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
     // During a transparent retry, the call briefly has no connection.
-    public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
+    public override InlineBudget Budget => Connection?.Budget ?? s_noConnectionBudget;
 
     /// <summary>Whether the user has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallOutcome.Disposed);
 
     /// <summary>Whether headers or a message have arrived, which proves that a method has seen the call.</summary>
-    public bool IsAnswered => _isAnswered;
+    public bool HasResponse => _hasResponse;
 
     /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
     public bool IsOver => IsFinished || _serverOutcome is not null;
@@ -92,17 +92,17 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Only the holder of the reader
-    /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
-    /// operation.
+    /// Whether this is a blocking call that only the server or the connection can end. Until the call is done, only the
+    /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
+    /// needed.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
+    protected bool IsEndedOnlyByServer => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
-    /// <summary>Whether the answer has begun, even with an End alone.</summary>
-    protected bool HasHeaders => _headers.HasCome;
+    /// <summary>Whether the response has begun, even if only with an End.</summary>
+    protected bool HasHeaders => _headers.IsSet;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
-    protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
+    protected bool IsUnreferenced => _cancellation is null && !_headers.IsAwaited;
 
     /// <summary>Returns the exception of a call that is over, or is about to end with its connection.</summary>
     public Exception ToException()
@@ -125,19 +125,19 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     }
 
     /// <summary>
-    /// Returns the end of a call that ended unanswered; null if the server answered. Spins while neither is known:
-    /// briefly, because the task of the headers or of the response has completed before.
+    /// Returns the outcome of a call that ended without a response; null if the response has begun. Spins until one of
+    /// the two is known. That is soon: the caller has seen the task of the headers or of the response complete.
     /// </summary>
-    public CallOutcome? WaitForEnd()
+    public CallOutcome? SpinUntilOutcome()
     {
         while (true)
         {
             if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
             {
-                return _isAnswered ? null : end;
+                return _hasResponse ? null : end;
             }
 
-            if (_isAnswered)
+            if (_hasResponse)
             {
                 return null;
             }
@@ -146,7 +146,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         }
     }
 
-    /// <summary>Returns the response's metadata once the answer begins; fails if the call ends without one.</summary>
+    /// <summary>
+    /// Returns a task with the response headers. It completes when the response begins, and fails if the call ends
+    /// without a response.
+    /// </summary>
     public Task<Metadata> GetHeadersAsync()
     {
         Task<Metadata> headers = _headers.GetAsync();
@@ -157,9 +160,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>Arms the deadline and the token. Returns false if the call has ended and must not be started.</summary>
     /// <param name="options">The options of the call.</param>
     /// <param name="limit">The time limit of the method's calls; null for none.</param>
-    /// <param name="isLongBegun">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
+    /// <param name="mayStartSlowly">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
-    public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool isLongBegun = false)
+    public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool mayStartSlowly = false)
     {
         TimeSpan? timeout = CallCancellation.TimeoutOf(options, limit);
         CancellationToken cancellationToken = options.CancellationToken;
@@ -171,15 +174,16 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         {
             Finish(CallOutcome.Local(StatusMapping.ClientCancelled, cancellationToken), isCancel: false);
         }
-        else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || isLongBegun)
+        else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || mayStartSlowly)
         {
-            var guards = new CallCancellation(this);
-            Volatile.Write(ref _cancellation, guards);
-            guards.Arm(timeout, cancellationToken);
+            var cancellation = new CallCancellation(this);
+            Volatile.Write(ref _cancellation, cancellation);
+            cancellation.Arm(timeout, cancellationToken);
             if (IsFinished)
             {
-                // The thread that ended the call meanwhile may have released guards that were not armed yet.
-                guards.Release();
+                // The thread that ended the call meanwhile may have released the deadline and the token before they
+                // were armed.
+                cancellation.Release();
             }
         }
 
@@ -194,12 +198,14 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         EndObservation();
     }
 
-    /// <summary>Cancels a blocking call: its thread waits no longer, above all because it was interrupted.</summary>
-    public void GiveUpBlocking() => Cancel(CancellationToken.None);
+    /// <summary>
+    /// Cancels a blocking call whose thread stops waiting because of an exception, such as an interrupt.
+    /// </summary>
+    public void CancelBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) => Finish(
-        CallOutcome.Local(StatusMapping.ClientCancelledAfter(FailureToConnect()), by), isCancel: true);
+        CallOutcome.Local(StatusMapping.ClientCancelledAfter(LastConnectFailure()), by), isCancel: true);
 
     /// <summary>Ends the call with a status of this side, unless it has ended, and notifies its waiters.</summary>
     /// <param name="status">The status.</param>
@@ -222,7 +228,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>Ends a call whose request could not be sent, and logs that.</summary>
     public void FinishUnsent(in Status status)
     {
-        // The server may already know a call whose request follows in parts.
+        // Send a cancel: the server may already know the call if its request is sent in parts.
         Finish(status, isCancel: true);
         ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
     }
@@ -237,41 +243,42 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     }
 
     /// <summary>
-    /// Returns the status of a call whose deadline has passed. As in grpc-dotnet, its detail is empty for a call that
-    /// runs; it tells what any other one waited for.
+    /// Returns the status of a call whose deadline has passed. As in grpc-dotnet, the detail is empty for a call that
+    /// was running. For a call that was waiting, the detail says for what.
     /// </summary>
     protected Status DeadlineStatus()
     {
         if (Connection is not { } connection || IsBetweenConnections)
         {
-            return StatusMapping.ClientDeadlineAfter(FailureToConnect());
+            return StatusMapping.ClientDeadlineAfter(LastConnectFailure());
         }
 
         bool isCallback = connection.IsAccepted;
         string peer = $"the {(isCallback ? "client" : "server")}, process {connection.Peer.ProcessId},";
-        uint running = connection.PeerLimits.MaxRunning; // 0 if the peer does not tell
+        uint running = connection.PeerLimits.MaxRunning; // 0 if the peer has not announced it
 
-        // Read last: the server's End at the same deadline is noted before this call is counted no more.
+        // IsEndedByPeer is read last: an End at the same deadline sets it before the call is removed from
+        // OutgoingCount.
         int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
-        return running > 0 && living > running && !_isAnswered && !IsOneWay
+        return running > 0 && living > running && !_hasResponse && !IsOneWay
             ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
             : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
     }
 
-    // Of a call that waits for a connection; the server is at fault for any other.
-    private Exception? FailureToConnect() =>
+    // Null for a call that has a connection: its deadline was not caused by a failure to connect.
+    private Exception? LastConnectFailure() =>
         Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.Publish() : null;
 
     /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
     public void MarkStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
-    /// Notes the connection before the call is started on it. Returns false if the call has ended and must not be
-    /// started. If the call ends later, the thread that ends it finds the connection and gives the call up there.
+    /// Stores the connection before the call starts on it. Returns false if the call has ended and must not be started.
+    /// A thread that ends the call later finds the connection and abandons the call there.
     /// </summary>
     public bool TryAttach(Connection connection)
     {
-        if (IsPrivate)
+        if (IsEndedOnlyByServer)
         {
             Volatile.Write(ref _connection, connection);
         }
@@ -293,7 +300,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 
     /// <summary>Frees what the derived class holds, once the outcome is settled.</summary>
-    protected virtual void OnFinished() => ForgetSnapshot();
+    protected virtual void OnFinished() => DropSnapshot();
 
     /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
     protected bool TrySettle(CallOutcome outcome, bool isCancel)
@@ -313,7 +320,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// </summary>
     protected bool TrySetOutcome(CallOutcome outcome)
     {
-        if (!IsPrivate)
+        if (!IsEndedOnlyByServer)
         {
             return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence; see TryAttach.
         }
@@ -363,10 +370,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         }
     }
 
-    /// <summary>Resets a finished, plain call with nothing left to send, for its thread's next blocking call.</summary>
+    /// <summary>Resets a finished, unreferenced call without unsent frames for the next blocking call.</summary>
     protected void Reset()
     {
-        Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
+        Debug.Assert(IsUnreferenced && IsFinished, "No other object may refer to the call.");
         _mark = MessageMark.None;
         _transparentRetries = 0;
         _outcome = null;
@@ -375,22 +382,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         _connection = null;
         Parent = null;
         Inspection = null;
-        _isAnswered = false;
+        _hasResponse = false;
         ResetForReuse();
     }
 
-    /// <summary>Returns true to the first thread that asks: it alone completes the user's task.</summary>
+    /// <summary>Returns true to the first caller, which must complete the task of the user.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
-
-    /// <summary>Sets the response's metadata; empty for an answer without headers.</summary>
-    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsPrivate);
-
-    /// <summary>Fails a pending headers task if the call is over.</summary>
-    protected void FailHeadersIfFinished()
-    {
-        if (IsOver && _headers.IsAwaited)
-        {
-            _headers.Fail(ToException());
-        }
-    }
 }

@@ -8,16 +8,17 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A method as one channel calls it: its name as bytes and its marshallers with the channel's codec. Created once for
-/// each method object and kept while that lives; an interceptor may create a method object for each call.
+/// A method as called through one channel: its name as bytes, and its marshallers with the codec of the channel.
+/// Created once per method object and kept as long as that object, because an interceptor may create a method object
+/// for each call.
 /// </summary>
-internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TResponse>
+internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TResponse>
     where TRequest : class
     where TResponse : class
 {
     private readonly Method<TRequest, TResponse> _method;
     private readonly CallStarter _starter;
-    private bool _hasNoEmptyResponse; // any thread may find out
+    private bool _hasNoEmptyResponse; // set by any thread
 
     public ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
@@ -48,7 +49,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// Whether the last request was large enough to be sent while it is serialised. This predicts the next request, so
     /// that small ones skip the preparation. Any thread may use it.
     /// </summary>
-    private bool IsLarge { get; set; }
+    private bool WasLastRequestLarge { get; set; }
 
     /// <summary>Whether this was created for the given method object.</summary>
     public bool Is(Method<TRequest, TResponse> method) => ReferenceEquals(_method, method);
@@ -58,20 +59,20 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
     {
-        Task<Connection?> started = CallStarter.None;
+        Task<Connection?> started = CallStarter.NoConnection;
         if (!call.IsOneWay)
         {
             call.KeepSnapshot(RetrySnapshot.Of(request, target));
         }
 
-        RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
+        RequestParts? parts = WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
         if (TrySerialize(call, target, request, parts) is { } context)
         {
             using (context)
             {
-                if (parts?.Connection is { } begunOn)
+                if (parts?.Connection is { } startedOn)
                 {
-                    begunOn.Sender.SendRequest(call, context.Bytes);
+                    startedOn.Sender.SendRequest(call, context.Bytes);
                     call.MarkHandedOver();
                 }
                 else
@@ -81,7 +82,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             }
         }
 
-        parts?.Release();
+        parts?.Return();
         return started;
     }
 
@@ -92,8 +93,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>
-    /// Returns the marshaller of a call's requests, which has them inspected unless it was done when they were
-    /// serialised for several attempts.
+    /// Returns the marshaller for the requests of a call. It also inspects the requests, unless they were inspected
+    /// when a retried call serialised them.
     /// </summary>
     public Marshaller<TRequest> RequestMarshallerOf(CallInspection? inspection, bool isStream) =>
         inspection is null || typeof(TRequest) == typeof(SerializedMessage)
@@ -133,7 +134,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             }
             catch
             {
-                call.GiveUpBlocking();
+                call.CancelBlocking();
                 throw;
             }
         }
@@ -146,7 +147,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     {
         do
         {
-            RequestParts? parts = IsLarge && !call.IsOneWay ? RequestParts.For(_starter, call, target) : null;
+            RequestParts? parts =
+                WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
             if (TrySerialize(call, target, request, parts) is { } context)
             {
                 using (context)
@@ -155,7 +157,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
                 }
             }
 
-            parts?.Release();
+            parts?.Return();
         }
         while (call.TryResetForRetry());
     }
@@ -188,7 +190,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
             var context = target.Encoding is null
                 ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
-                : FrameSerializationContext.Serialize(Encoded(own, target), request, limitBytes: null, parts);
+                : FrameSerializationContext.Serialize(WithEncoding(own, target), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;
         }
@@ -199,15 +201,15 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         }
     }
 
-    private Marshaller<TRequest> Encoded(Marshaller<TRequest> own, in RequestHeadInputs target) =>
+    private Marshaller<TRequest> WithEncoding(Marshaller<TRequest> own, in RequestHeadInputs target) =>
         MessageEncoding.Writing(own, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
     private void RecordSize(bool isLarge)
     {
         // Compared first: an unconditional write would invalidate a cache line that all cores share.
-        if (IsLarge != isLarge)
+        if (WasLastRequestLarge != isLarge)
         {
-            IsLarge = isLarge;
+            WasLastRequestLarge = isLarge;
         }
     }
 }

@@ -14,8 +14,8 @@ internal abstract class ConnectionProvider
 
     /// <summary>Gets the connection to start a call on.</summary>
     /// <param name="isWaitForReady">
-    /// Whether to wait for a connection through failures. If false, the task fails with the failure of the attempt that
-    /// this call has waited for or, during a pause, of the last attempt.
+    /// Whether to keep waiting after failures. If false, the task fails with the failure of the attempt that it waited
+    /// for. During the back-off it fails with the failure of the last attempt.
     /// </param>
     /// <param name="isOneWay">Whether the call is one-way, so that it belongs to no chain of callbacks.</param>
     /// <returns>
@@ -27,8 +27,8 @@ internal abstract class ConnectionProvider
     public abstract ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false);
 
     /// <summary>
-    /// Awaits the connection that <see cref="GetAsync"/> has promised to a call that waits for ready. Meanwhile the log
-    /// tells why there is none.
+    /// Awaits the connection for a wait-for-ready call; <paramref name="connecting"/> comes from
+    /// <see cref="GetAsync"/>. Meanwhile, log entries say why there is no connection.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public virtual Task<Connection> AwaitReadyAsync(Task<Connection> connecting, CancellationToken cancellationToken) =>

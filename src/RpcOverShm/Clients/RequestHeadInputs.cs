@@ -7,8 +7,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The inputs of a call's head that the call object does not hold. Encodes the head; one that cannot be sent ends only
-/// its own call.
+/// The inputs of the request head that the call object does not have. Encodes the head. If the head cannot be sent,
+/// only its own call ends.
 /// </summary>
 /// <param name="FullName">The full name of the method, in UTF-8.</param>
 /// <param name="Host">The authority that the caller has set; null for none.</param>
@@ -83,7 +83,7 @@ internal readonly record struct RequestHeadInputs(
     }
 
     // A parent on the same connection makes the call a callback. A parent on another connection is sent only to a
-    // server of this process: no other can know it.
+    // server in this process: no other server knows it.
     private static ParentCall? ParentOn(Connection connection, ClientCall call)
     {
         RunningCall? parent = call.Parent ??= RunningCall.Current;

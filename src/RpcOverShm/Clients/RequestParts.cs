@@ -25,8 +25,8 @@ internal sealed class RequestParts : IMessageChunkSink
     /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection { get; private set; }
 
-    /// <summary>Takes this thread's object, or a new one, for a call; <see cref="Release"/> returns it.</summary>
-    public static RequestParts For(CallStarter starter, ClientCall call, in RequestHeadInputs target)
+    /// <summary>Takes this thread's object, or a new one, for a call; <see cref="Return"/> returns it.</summary>
+    public static RequestParts Rent(CallStarter starter, ClientCall call, in RequestHeadInputs target)
     {
         RequestParts parts = s_spare ?? new RequestParts();
         s_spare = null;
@@ -36,7 +36,7 @@ internal sealed class RequestParts : IMessageChunkSink
         return parts;
     }
 
-    public void Release()
+    public void Return()
     {
         _starter = null;
         _call = null;

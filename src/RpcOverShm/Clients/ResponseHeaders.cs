@@ -3,14 +3,14 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The response's metadata of one call, and the task of callers that asked for it early. Any thread may ask; the holder
-/// of the reader role sets it once.
+/// The response headers of one call, and the task of callers that requested them before they arrived. Any thread may
+/// request them; the holder of the reader role sets them once.
 /// </summary>
 internal struct ResponseHeaders
 {
     private object? _known; // the metadata, or the task source of early callers
 
-    public readonly bool HasCome => Volatile.Read(in _known) is Metadata;
+    public readonly bool IsSet => Volatile.Read(in _known) is Metadata;
 
     /// <summary>Whether a task waits for the metadata.</summary>
     public readonly bool IsAwaited => _known is TaskCompletionSource<Metadata>;
@@ -27,10 +27,12 @@ internal struct ResponseHeaders
         return known is Metadata headers ? Task.FromResult(headers) : ((TaskCompletionSource<Metadata>)known).Task;
     }
 
-    /// <summary>Sets the metadata. If the call is private, no other thread can ask meanwhile.</summary>
-    public void Set(Metadata headers, bool isPrivate)
+    /// <summary>
+    /// Sets the headers. If only the server can end the call, no other thread can request them at the same time.
+    /// </summary>
+    public void Set(Metadata headers, bool isEndedOnlyByServer)
     {
-        if (isPrivate)
+        if (isEndedOnlyByServer)
         {
             Volatile.Write(ref _known, headers);
         }

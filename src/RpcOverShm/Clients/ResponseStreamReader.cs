@@ -79,7 +79,7 @@ internal sealed class ResponseStreamReader<TResponse>(
     /// <summary>Reads the next message or the end. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
-        // Set before TryTake takes the messages' lock: a thread that finds the queue empty then sees the flag, too.
+        // Set before TryTake enters the gate of the messages: a thread that finds the queue empty also sees this flag.
         Volatile.Write(ref _isTaking, true);
         Task<bool>? read = TryTake();
         Volatile.Write(ref _isTaking, false);
@@ -115,7 +115,7 @@ internal sealed class ResponseStreamReader<TResponse>(
         {
             try
             {
-                if (FrameDeserializationContext.Deserialize(call.Decoding(marshaller), ref bytes) is { } message)
+                if (FrameDeserializationContext.Deserialize(call.WithDecoding(marshaller), ref bytes) is { } message)
                 {
                     Current = message;
                     return s_true;

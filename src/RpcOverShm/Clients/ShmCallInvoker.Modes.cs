@@ -8,8 +8,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The modes besides the plain one: unary calls that are recorded in a batch, and one-way calls. A one-way call has no
-/// span of its own: while somebody listens, it carries the context of the caller's.
+/// The other modes of the invoker: unary calls in a batch, and one-way calls. A one-way call has no span of its own; if
+/// there are listeners, it carries the trace context of the current span.
 /// </content>
 internal sealed partial class ShmCallInvoker
 {
@@ -27,7 +27,7 @@ internal sealed partial class ShmCallInvoker
     /// <summary>
     /// Makes an awaited call and blocks for its response, also on a thread with a synchronization context.
     /// </summary>
-    public static TResponse Block<TRequest, TResponse>(
+    public static TResponse BlockOnAsyncCall<TRequest, TResponse>(
         CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
         where TResponse : class
@@ -50,8 +50,8 @@ internal sealed partial class ShmCallInvoker
     }
 
     /// <summary>
-    /// Returns an invoker with the same methods whose unary calls are one-way. The handler hears of those that fail
-    /// after they were sent.
+    /// Returns an invoker with the same methods whose unary calls are one-way. The handler is called for each call that
+    /// fails after it was sent.
     /// </summary>
     public ShmCallInvoker OneWay(Action<IMethod, Status>? onFailed)
     {
@@ -61,7 +61,7 @@ internal sealed partial class ShmCallInvoker
         return made;
     }
 
-    // A blocking call of a method that lets others run on its instance meanwhile.
+    // A blocking call made by a method whose service instance serves other calls until this one returns.
     private TResponse BlockYielding<TRequest, TResponse>(
         RunningCall parent, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
@@ -72,7 +72,7 @@ internal sealed partial class ShmCallInvoker
         {
             if (_starter.NeedsCredentials(options))
             {
-                return Block(this, method, host, options, request);
+                return BlockOnAsyncCall(this, method, host, options, request);
             }
 
             ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -82,7 +82,7 @@ internal sealed partial class ShmCallInvoker
         }
         finally
         {
-            // The method has chosen to block its thread. An interrupt must not let it go on without its instance.
+            // An interrupt must not let the method continue before it has entered its instance again.
             Gate.Uninterrupted(parent.ReenterInstanceAsync(), static taken =>
             {
                 taken.GetAwaiter().GetResult();
@@ -99,7 +99,8 @@ internal sealed partial class ShmCallInvoker
         }
         catch (ThreadInterruptedException)
         {
-            // Nobody waits for the call that is being made. Making it does not throw.
+            // The interrupted caller does not wait for the call any longer, so it is disposed once it exists. Creating
+            // it does not throw.
             making.UnsafeOnCompleted(() => making.GetResult().Dispose());
             throw;
         }
@@ -121,7 +122,7 @@ internal sealed partial class ShmCallInvoker
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         if (!_batch!.TryAdd(call, out bool isFirst))
         {
-            throw Unmade(method, new InvalidOperationException(
+            throw RecordFailedStart(method, new InvalidOperationException(
                 "The batch was sent or disposed; no more calls can be recorded."));
         }
 
@@ -136,12 +137,12 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode == CallMode.Batch)
         {
-            throw Unmade(method, NotInBatch("A blocking call cannot be recorded"));
+            throw RecordFailedStart(method, NotInBatch("A blocking call cannot be recorded"));
         }
 
         if (_starter.NeedsCredentials(options))
         {
-            return Block(this, method, host, options, request);
+            return BlockOnAsyncCall(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -150,7 +151,7 @@ internal sealed partial class ShmCallInvoker
     }
 
     private SingleResponseCall<TResponse> OneWayCall<TResponse>(
-        AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
+        ResponseMethod<TResponse> method, AutoResetLatch? waiter)
         where TResponse : class => new(method, waiter) { IsOneWay = true, OnFailed = _onFailed };
 
     private static CallOptions WithContext(in CallOptions options) =>
@@ -161,7 +162,7 @@ internal sealed partial class ShmCallInvoker
     {
         if (_mode != CallMode.Plain)
         {
-            throw Unmade(method, _mode == CallMode.Batch
+            throw RecordFailedStart(method, _mode == CallMode.Batch
                 ? NotInBatch("A stream cannot be recorded")
                 : new InvalidOperationException(
                     $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through "
@@ -173,7 +174,7 @@ internal sealed partial class ShmCallInvoker
         new($"{why}. A batch takes asynchronous unary calls only; make others through the channel itself.");
 
     /// <summary>Records the failure of a call that could not even be made, if somebody listens; returns it.</summary>
-    private Exception Unmade(IMethod method, Exception failure)
+    private Exception RecordFailedStart(IMethod method, Exception failure)
     {
         if (_mode != CallMode.OneWay && Telemetry.IsClientWatched)
         {

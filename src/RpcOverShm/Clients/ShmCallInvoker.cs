@@ -7,8 +7,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Starts calls of every shape on one channel. While somebody listens, calls are observed from here to their end; a
-/// listener that comes later misses the calls that have begun. Wiring only: the call classes hold the logic.
+/// Starts calls of every shape on one channel. If there are listeners of traces or metrics when a call starts, the call
+/// is observed until its end. This class only connects the parts; the call classes have the logic.
 /// </summary>
 internal sealed partial class ShmCallInvoker : CallInvoker
 {
@@ -40,7 +40,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
 
         if (_starter.NeedsCredentials(options))
         {
-            return Block(this, method, host, options, request);
+            return BlockOnAsyncCall(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
@@ -114,14 +114,15 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         }
         catch (Exception failure) when (method is not null)
         {
-            _ = Unmade(method, failure);
+            _ = RecordFailedStart(method, failure);
             throw;
         }
     }
 
     /// <summary>
     /// Starts an awaited call with one request; if the channel was shut down, the call fails. A deferred call may be
-    /// published with later calls. An attempt of a retried call is not observable: that call is.
+    /// published together with later calls. The attempts of a retried call are not observed, because the retried call
+    /// is.
     /// </summary>
     /// <returns>
     /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
@@ -178,7 +179,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         bool needsCredentials = _starter.NeedsCredentials(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
-            ? CallStarter.None
+            ? CallStarter.NoConnection
             : needsCredentials
                 ? StartStreamWithCredentials(call, target, options.Credentials)
                 : _starter.Start(call, target, request: null);

@@ -9,9 +9,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. The response is
-/// read by the thread that runs the call's pending user code, or by the blocked thread. A thread reuses one object for
-/// its blocking calls. A one-way call completes with an empty response when its request is sent.
+/// A call with one response: unary, or with a stream of requests; awaited or blocking. The response is deserialised by
+/// the thread that runs the pending user code of the call, or by the blocked thread. A thread reuses one object for its
+/// blocking calls. A one-way call completes with an empty response when its request is sent.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -19,13 +19,13 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     [ThreadStatic]
     private static SingleResponseCall<TResponse>? s_spare;
 
-    private AnsweredMethod<TResponse> _method;
+    private ResponseMethod<TResponse> _method;
     private AsyncTaskMethodBuilder<TResponse> _response; // a task source that is not a separate object
-    private ReceivedMessage _message;      // a response in the End frame
-    private InboundMessages? _inbound;  // a response in frames of its own
+    private ReceivedMessage _message;    // a response in the End frame
+    private InboundMessages? _inbound;   // a response in frames of its own
     private TResponse? _result;
 
-    public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
+    public SingleResponseCall(ResponseMethod<TResponse> method, AutoResetLatch? waiter)
     {
         _method = method;
         Waiter = waiter;
@@ -42,8 +42,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     public Task<TResponse> ResponseAsync => _response.Task;
 
     /// <summary>
-    /// Returns the response for the user. If the method that awaits it yields its instance meanwhile, the task
-    /// completes when the method has entered that again.
+    /// Returns the task of the response for the user. If the awaiting method yields its service instance meanwhile, the
+    /// task completes only after the method has entered the instance again.
     /// </summary>
     /// <param name="waits">Whether the method waits from now on; false: from the half-close on.</param>
     public Task<TResponse> PresentResponse(bool waits)
@@ -77,7 +77,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     protected override ClientSettings Settings => _method.Settings;
 
     /// <summary>Returns a blocking call for this thread; reuses its last one if that is free.</summary>
-    public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
+    public static SingleResponseCall<TResponse> ForThisThread(ResponseMethod<TResponse> method)
     {
         SingleResponseCall<TResponse>? spare = s_spare;
         if (spare is null)
@@ -107,12 +107,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         TResponse result = _result!;
-        if (IsPlain && IsRequestComplete && !HasCallback && _inbound is null)
+        if (IsUnreferenced && IsRequestComplete && !HasCallback && _inbound is null)
         {
             Reset();
             _result = null;
-            Receipt = EndReceipt.None;
-            _method = null!; // It keeps its channel alive, and a thread may not make another call for long.
+            EndState = EndState.None;
+            _method = null!; // the method keeps its channel alive, and this thread's next call may be far away
             s_spare = this;
         }
 
@@ -133,7 +133,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             Settings.Side,
             Settings.CallWindow,
             isAlwaysRequested: true,
-            HintOf<TResponse>());
+            GetAccessHint<TResponse>());
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
@@ -149,10 +149,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         if (_inbound is null)
         {
-            throw new ProtocolException("A part of a message that has not begun.");
+            throw new ProtocolException($"The peer sent a part of a message of call {Id} that has not begun.");
         }
 
-        _inbound.AddChunk(bytes, flags);
+        // Only a budget refuses a chunk, and the messages of a client have none.
+        _ = _inbound.AddChunk(bytes, flags);
     }
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
@@ -180,7 +181,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         SettleIfSent();
         _ = TryComplete(); // Nobody awaits it.
         ReleaseCancellation();
-        ForgetWaiter();
+        ClearWaiter();
         return Outcome.IsOk ? _method.CreateEmptyResponse()! : throw ToException(Outcome);
     }
 
@@ -188,7 +189,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         SettleIfSent();
         CompleteOneWay();
-        if (TryTakeReceipt())
+        if (TryTakeEnd())
         {
             ReportFailure(_method.Method);
         }
@@ -218,8 +219,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _ = _response.Task.Exception;
     }
 
-    // A success waits until its response is read. A private call's end is settled by its own thread: no other can.
-    protected override bool IsOutcome(CallOutcome end) => !end.IsOk && !IsPrivate;
+    // A success waits until its response is read. If only the server ends the call, its own thread settles the end.
+    protected override bool EndsAtOnce(CallOutcome end) => !end.IsOk && !IsEndedOnlyByServer;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
@@ -239,7 +240,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             _message = message.Length < ReceivedMessage.SmallestArrayBytes
                 ? new ReceivedMessage(message)
-                : ReceivedMessage.Of(message, HintOf<TResponse>());
+                : ReceivedMessage.Of(message, GetAccessHint<TResponse>());
         }
 
         HandOver();
@@ -256,21 +257,22 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         if (Waiter is null)
         {
-            Receipt = EndReceipt.Stored;
+            EndState = EndState.Stored;
             AddUserCode(PendingUserCode.Complete);
             return;
         }
 
-        if (IsPrivate)
+        if (IsEndedOnlyByServer)
         {
-            Receipt = EndReceipt.Stored;
+            EndState = EndState.Stored;
         }
         else
         {
-            // A full fence (StoreLoad): this thread stores the receipt and then reads the outcome; a thread that ends
-            // the call stores the outcome, and then the blocked thread reads the receipt. So one of them releases.
-            Interlocked.Exchange(ref Receipt, EndReceipt.Stored);
-            if (IsFinished && TryTakeReceipt())
+            // A full fence (StoreLoad): this thread stores EndState and then reads the outcome. A thread that ends
+            // the call stores the outcome, and then the blocked thread reads EndState. So one of the two releases
+            // the response.
+            Interlocked.Exchange(ref EndState, EndState.Stored);
+            if (IsFinished && TryTakeEnd())
             {
                 ReleaseResponse();
             }
@@ -280,13 +282,13 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     }
 
     /// <summary>Returns true to the first thread that asks after the response was handed over.</summary>
-    private bool TryTakeReceipt() =>
-        Interlocked.CompareExchange(ref Receipt, EndReceipt.Taken, EndReceipt.Stored) == EndReceipt.Stored;
+    private bool TryTakeEnd() =>
+        Interlocked.CompareExchange(ref EndState, EndState.Taken, EndState.Stored) == EndState.Stored;
 
     private void TakeServerOutcome()
     {
         // The call may have ended for its user while another thread is still storing the response.
-        if (IsPrivate ? Receipt != EndReceipt.Stored : !TryTakeReceipt())
+        if (IsEndedOnlyByServer ? EndState != EndState.Stored : !TryTakeEnd())
         {
             return;
         }
@@ -327,7 +329,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         try
         {
-            _result = FrameDeserializationContext.Deserialize(Decoding(_method.ResponseMarshaller), ref bytes);
+            _result = FrameDeserializationContext.Deserialize(WithDecoding(_method.ResponseMarshaller), ref bytes);
             return Missing(_result);
         }
         catch (Exception exception)
@@ -345,7 +347,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 /// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
 /// its response; one thread takes both, and it alone settles the outcome or releases the response.
 /// </summary>
-internal enum EndReceipt : byte
+internal enum EndState : byte
 {
     None,
     Stored,

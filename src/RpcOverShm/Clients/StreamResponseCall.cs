@@ -13,12 +13,12 @@ namespace RpcOverShm.Clients;
 internal sealed class StreamResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
-    private readonly AnsweredMethod<TResponse> _method;
+    private readonly ResponseMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
     private bool _hasMessage; // one has arrived; used only by the holder of the reader role
     private TaskCompletionSource? _finished; // created for the first waiter
 
-    public StreamResponseCall(AnsweredMethod<TResponse> method)
+    public StreamResponseCall(ResponseMethod<TResponse> method)
     {
         _method = method;
         _inbound = new InboundMessages(
@@ -27,7 +27,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             Settings.Side,
             Settings.CallWindow,
             isAlwaysRequested: false,
-            HintOf<TResponse>());
+            GetAccessHint<TResponse>());
         Responses = new ResponseStreamReader<TResponse>(this, _inbound, method.ResponseMarshaller);
     }
 
@@ -45,7 +45,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
 
         OnMessageBegun();
-        ForgetSnapshot();
+        DropSnapshot();
         _hasMessage = true;
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
@@ -57,7 +57,8 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         if (!IsFinished)
         {
-            _inbound.AddChunk(bytes, flags);
+            // Only a budget refuses a chunk, and the messages of a client have none.
+            _ = _inbound.AddChunk(bytes, flags);
         }
     }
 
@@ -80,7 +81,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     protected override void OnEncoded()
     {
         _inbound.MaxMessageBytes = ReceiveLimit;
-        _inbound.Hint = HintOf<TResponse>();
+        _inbound.Hint = GetAccessHint<TResponse>();
     }
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
@@ -96,7 +97,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         if (hasMessage && _hasMessage)
         {
-            throw new ProtocolException($"A message in the end of call {Id}, which had others before.");
+            throw new ProtocolException($"The End of call {Id} has a message, but the call has had other messages.");
         }
 
         // A failing call may end in the middle of a message.
@@ -106,9 +107,10 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
-    // An end counts at once if no message is unread, as in Grpc.Core: no status that has arrived is lost. Grpc-dotnet
-    // does so only if nothing came before the end; after headers or a message, it notices the end only in a read.
-    protected override bool IsOutcome(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
+    // An End settles the outcome at once if no message is unread, as in Grpc.Core, so that no status that has arrived
+    // is lost. grpc-dotnet does so only if the End is the first frame of the response; after headers or a message it
+    // notices the End only in a read.
+    protected override bool EndsAtOnce(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
@@ -130,7 +132,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 
         if (IsObserved && IsFinished)
         {
-            // Perhaps nobody reads, so no other user code is pending.
+            // No read may be waiting. Pending user code is needed to end the observation.
             AddUserCode(PendingUserCode.Complete);
         }
 

@@ -5,47 +5,57 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// The end of a connection that no call uses: it closes, and the channel is Idle until the next call.
+/// Closes a connection that no call has used for the idle timeout. The channel is then Idle until the next call.
 /// </content>
 internal sealed partial class Subchannel
 {
     private IdleTimer? _idleTimer;
-    private int _quietLooks; // in a row; guarded by the gate
+    private int _quietChecks; // in a row; guarded by the gate
 
     /// <summary>
-    /// The close of an idle connection. As if by the server: a call that meets it is Unavailable, not Cancelled.
+    /// The reason for closing an idle connection. It has the kind of a close by the server, so that a call on the
+    /// connection fails with Unavailable and not with Cancelled.
     /// </summary>
-    public static CloseReason NotUsed => new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
+    public static CloseReason IdleTimeoutReached =>
+        new(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
 
     /// <summary>
-    /// Closes the connection after this time without a call. Called once, before the channel connects.
+    /// The reason for closing a connection whose server has sent GoAway. It has the kind of a close by the server, so
+    /// that a later call of a callback's method fails with Unavailable and not with Cancelled.
     /// </summary>
-    public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, CheckIdle);
+    public static CloseReason ServerLeaving =>
+        new(CloseKind.PeerClosed, "The server accepts no more calls on this connection.");
 
     /// <summary>
-    /// Looks once whether a call uses the connection, and closes it if none did since the look before the last one.
+    /// Enables the idle timeout: a connection without a call for this time is closed. Called once, before the channel
+    /// connects.
     /// </summary>
+    public void EnableIdleTimeout(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, CheckIdle);
+
+    /// <summary>Checks once for calls on the connection, and closes it at the second quiet check in a row.</summary>
     public void CheckIdle()
     {
         Connection leaving;
         using (_gate.Enter())
         {
             bool isQuiet = _state == ConnectivityState.Ready && _current?.CheckQuiet() == true;
-            _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-            if (_quietLooks < IdleTimer.QuietChecks)
+            _quietChecks = isQuiet ? _quietChecks + 1 : 0;
+            if (_quietChecks < IdleTimer.QuietChecks)
             {
                 return;
             }
 
             leaving = _current!;
             _current = null;
-            Enter(ConnectivityState.Idle);
+            SetState(ConnectivityState.Idle);
         }
 
-        _ = RetireAsync(leaving, NotUsed);
+        _ = RetireAsync(leaving, IdleTimeoutReached);
     }
 
-    /// <summary>Lets no more calls start on a connection, which is open no more; closes it after its calls.</summary>
+    /// <summary>
+    /// Lets no more calls start on a connection that is no longer current, and closes it when its calls have ended.
+    /// </summary>
     private static async Task RetireAsync(Connection connection, CloseReason reason)
     {
         // A call that has chosen this connection and not started finds it closed, and starts on another one.
@@ -59,7 +69,7 @@ internal sealed partial class Subchannel
     // Under the gate, when the state has changed.
     private void SetIdleTimer(bool isReady)
     {
-        _quietLooks = 0;
+        _quietChecks = 0;
         if (isReady)
         {
             _idleTimer?.Start();

@@ -6,8 +6,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// Calls, and users of the channel, that wait for a connection through failures. They may wait for ever, so the log
-/// tells why: after one second, and then each time that the wait has become twice as long.
+/// Wait-for-ready calls and users of the channel that wait for a connection despite failures. They may wait for ever,
+/// so a log entry says why there is no connection: after one second, and then whenever the wait has doubled.
 /// </content>
 internal sealed partial class Subchannel
 {
@@ -64,7 +64,7 @@ internal sealed partial class Subchannel
             {
                 _reportTimer ??= new BackgroundTimer(static mine => ((Subchannel)mine!).ReportWaits(), this);
                 _waitingSince = Stopwatch.GetTimestamp();
-                SetReport(s_firstReport);
+                ScheduleReport(s_firstReport);
             }
         }
     }
@@ -94,7 +94,7 @@ internal sealed partial class Subchannel
 
             // A timer may be early by a tick, or have been set for another wait meanwhile.
             bool isEarly = waited < _reportAt;
-            SetReport(isEarly ? _reportAt : 2 * _reportAt);
+            ScheduleReport(isEarly ? _reportAt : 2 * _reportAt);
             if (isEarly)
             {
                 return;
@@ -106,7 +106,7 @@ internal sealed partial class Subchannel
     }
 
     // Under the gate.
-    private void SetReport(TimeSpan at)
+    private void ScheduleReport(TimeSpan at)
     {
         _reportAt = at;
         double left = (at - Stopwatch.GetElapsedTime(_waitingSince)).TotalMilliseconds;

@@ -7,10 +7,10 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost or the
-/// server has announced that it leaves. A call that arrives during an attempt waits for that attempt, and for one more
-/// if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it has a
-/// connection. Any thread may use it; the channel disposes it.
+/// The connection of a channel. It is made when a call needs it, shared by all calls, and replaced after it was lost or
+/// the server has sent GoAway. A call that arrives during an attempt waits for that attempt, and for one more if no
+/// server listened. After a failure the subchannel reconnects with exponential back-off until it has a connection. Any
+/// thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
 /// The state is the channel's connectivity. All transitions happen under the gate.
@@ -44,7 +44,7 @@ internal sealed partial class Subchannel(
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private volatile Connection? _current;   // takes calls, but may just have been lost
+    private volatile Connection? _current;   // accepts new calls; may just have been lost
     private TaskCompletionSource<Connection>? _attempt; // of calls that wait for the current attempt
     private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
     private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
@@ -76,7 +76,7 @@ internal sealed partial class Subchannel(
 
     public override ValueTask<Connection> GetAsync(bool isWaitForReady, bool isOneWay = false)
     {
-        if (!isOneWay && OfRunningCallback() is { } own)
+        if (!isOneWay && FindCallbackConnection() is { } own)
         {
             return new ValueTask<Connection>(own);
         }
@@ -88,7 +88,7 @@ internal sealed partial class Subchannel(
     }
 
     /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
-    public Task WhenNotAsync(ConnectivityState last, CancellationToken cancellationToken)
+    public Task WaitForStateChangedAsync(ConnectivityState last, CancellationToken cancellationToken)
     {
         using (_gate.Enter())
         {
@@ -106,12 +106,12 @@ internal sealed partial class Subchannel(
     {
         if (_state == ConnectivityState.Shutdown)
         {
-            throw Disposed();
+            throw CreateDisposedException();
         }
     }
 
     /// <summary>Returns the exception of calls that are made after the shutdown.</summary>
-    public ObjectDisposedException Disposed() => new(
+    public ObjectDisposedException CreateDisposedException() => new(
         owner.FullName, $"The channel to {address} was shut down. Create another one with ShmChannel.ForAddress.");
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
@@ -121,8 +121,8 @@ internal sealed partial class Subchannel(
         Connection[] live;
         using (_gate.Enter())
         {
-            Enter(ConnectivityState.Shutdown);
-            EndWaits(source => Fail(source, Disposed()));
+            SetState(ConnectivityState.Shutdown);
+            CompleteWaits(source => Fail(source, CreateDisposedException()));
             live = [.. _live];
         }
 
@@ -136,9 +136,9 @@ internal sealed partial class Subchannel(
 
     public void Dispose() => _shutdown.Dispose();
 
-    // The connection of the callback whose method runs in this context, even if the server leaves it: a call that the
-    // method makes belongs to a chain that is under way. Null if there is none.
-    private Connection? OfRunningCallback()
+    // Returns the connection of the callback whose method runs in this context, even if the server has sent GoAway on
+    // it: a call of that method continues a chain. Null if no callback runs.
+    private Connection? FindCallbackConnection()
     {
         // A call that the client of this process has started is no callback: a nested call may go to another server.
         if (RunningCall.Current?.AsParent is not { Call.IsFromAcceptor: true } reference)
@@ -172,13 +172,13 @@ internal sealed partial class Subchannel(
             switch (_state)
             {
                 case ConnectivityState.Shutdown:
-                    return Task.FromException<Connection>(Disposed());
+                    return Task.FromException<Connection>(CreateDisposedException());
 
                 case ConnectivityState.Ready when _current is { } current:
                     return Task.FromResult(current);
 
                 case ConnectivityState.Idle or ConnectivityState.Ready:
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
 
                     // On the thread pool: without blocking the caller, and without its contexts, which the attempts and
                     // the connection outlive.
@@ -195,7 +195,7 @@ internal sealed partial class Subchannel(
                         return Task.FromException<Connection>(LastFailure);
                     }
 
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
                     _pause!.TrySetResult();
                     return Join(ref _attempt);
 
@@ -215,7 +215,7 @@ internal sealed partial class Subchannel(
                 await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                 using (_gate.Enter())
                 {
-                    Enter(ConnectivityState.Connecting);
+                    SetState(ConnectivityState.Connecting);
                 }
             }
         }
@@ -244,8 +244,8 @@ internal sealed partial class Subchannel(
             // After a shutdown no call waits.
             using (_gate.Enter())
             {
-                Enter(ConnectivityState.Idle);
-                EndWaits(source => Fail(source, exception));
+                SetState(ConnectivityState.Idle);
+                CompleteWaits(source => Fail(source, exception));
             }
 
             return null;
@@ -264,7 +264,7 @@ internal sealed partial class Subchannel(
                 _live.Add(connection);
                 _current = connection;
                 LastFailure = null;
-                Enter(ConnectivityState.Ready);
+                SetState(ConnectivityState.Ready);
             }
         }
 
@@ -276,10 +276,10 @@ internal sealed partial class Subchannel(
             return;
         }
 
-        _ = ForgetWhenClosedAsync(connection);
+        _ = RemoveWhenClosedAsync(connection);
         using (_gate.Enter())
         {
-            EndWaits(source => source.SetResult(connection));
+            CompleteWaits(source => source.SetResult(connection));
         }
     }
 
@@ -292,12 +292,12 @@ internal sealed partial class Subchannel(
         using (_gate.Enter())
         {
             LastFailure = failure;
-            Enter(ConnectivityState.TransientFailure);
+            SetState(ConnectivityState.TransientFailure);
             Fail(_attempt, failure);
             (_attempt, _next) = (_next, null);
             if (_attempt is not null && failure.Failure == ConnectFailure.NotListening)
             {
-                Enter(ConnectivityState.Connecting);
+                SetState(ConnectivityState.Connecting);
                 return null;
             }
 
@@ -310,10 +310,11 @@ internal sealed partial class Subchannel(
 
     private void OnGoAway(Connection connection)
     {
-        Leave(connection);
+        StopUsing(connection);
 
-        // The connection takes no new calls from here on and closes when its live calls have ended. On the thread pool:
-        // the reading thread may be one that blocks in a call, whose context is not to be kept.
+        // The connection accepts no new calls from here on, and closes when its calls have ended. This runs on the
+        // thread pool: the reading thread may be blocked in a call of the user, whose ExecutionContext must not be
+        // captured.
         PoolWork.Queue(static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
     }
 
@@ -322,13 +323,11 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Callbacks could make calls here until now. Closed as if by the server: a call of a callback that came too
-        // late is Unavailable, not Cancelled.
-        var reason = new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended.");
-        await RetireAsync(connection, reason).ConfigureAwait(false);
+        // Until now, methods of callbacks could make calls on this connection.
+        await RetireAsync(connection, ServerLeaving).ConfigureAwait(false);
     }
 
-    private async Task ForgetWhenClosedAsync(Connection connection)
+    private async Task RemoveWhenClosedAsync(Connection connection)
     {
         await connection.Closed.ConfigureAwait(false);
         using (_gate.Enter())
@@ -336,23 +335,24 @@ internal sealed partial class Subchannel(
             _live.Remove(connection);
         }
 
-        Leave(connection);
+        StopUsing(connection);
     }
 
-    private void Leave(Connection connection)
+    private void StopUsing(Connection connection)
     {
         using (_gate.Enter())
         {
             if (_current == connection)
             {
                 _current = null;
-                Enter(ConnectivityState.Idle);
+                SetState(ConnectivityState.Idle);
             }
         }
     }
 
-    // Under the gate, like the next methods; waiting user code continues on the thread pool. A shutdown is final.
-    private void Enter(ConnectivityState state)
+    // The caller holds the gate, here and in the methods below. Continuations of users run on the thread pool. Shutdown
+    // is final.
+    private void SetState(ConnectivityState state)
     {
         if (_state != state && _state != ConnectivityState.Shutdown)
         {
@@ -363,13 +363,13 @@ internal sealed partial class Subchannel(
         }
     }
 
-    private void EndWaits(Action<TaskCompletionSource<Connection>> tell)
+    private void CompleteWaits(Action<TaskCompletionSource<Connection>> complete)
     {
         foreach (TaskCompletionSource<Connection>? source in new[] { _attempt, _next, _ready })
         {
             if (source is not null)
             {
-                tell(source);
+                complete(source);
             }
         }
 
@@ -390,5 +390,7 @@ internal sealed partial class Subchannel(
     }
 }
 
-/// <summary>Makes the connection of a link, whose GoAway it reports to <paramref name="onGoAway"/>.</summary>
+/// <summary>
+/// Creates the connection of a link. The connection calls <paramref name="onGoAway"/> when the peer sends GoAway.
+/// </summary>
 internal delegate Connection ConnectionFactory(PeerLink link, Action<Connection> onGoAway);

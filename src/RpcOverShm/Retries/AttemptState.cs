@@ -10,7 +10,7 @@ namespace RpcOverShm.Retries;
 /// with its effect on the retry buffer. Thread-safe; no user code runs under the lock.
 /// </summary>
 internal sealed class AttemptState<TResponse>(
-    AnsweredMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
+    ResponseMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
 {
     private readonly Gate _gate = new();
@@ -131,7 +131,7 @@ internal sealed class AttemptState<TResponse>(
     // unless that is a retryable failure: then the call had not ended.
     private bool IsEndedBy(CallOutcome end, Attempt<TResponse> attempt) =>
         attempt.Call.Finish(end, isCancel: true)
-        || attempt.Call.IsAnswered
+        || attempt.Call.HasResponse
         || !policy.IsRetryable(attempt.Call.Status);
 
     // Makes an attempt that has ended. Nothing is sent.

@@ -29,7 +29,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     public RetriedCall(
         RetrySettings settings,
         RetryPolicy policy,
-        AnsweredMethod<TResponse> method,
+        ResponseMethod<TResponse> method,
         in CallOptions options,
         RetryBuffer requests,
         AttemptFactory<TResponse> begin,
@@ -149,7 +149,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private async Task WatchHeadersAsync(Attempt<TResponse> attempt)
     {
         await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        if (attempt.Call.IsAnswered)
+        if (attempt.Call.HasResponse)
         {
             _state.Commit(attempt, CommitReason.Answered);
         }
@@ -177,7 +177,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             }
 
             // Nobody reads a failed stream to its end. Finishing the call releases its timer and token registration.
-            attempt.Call.Finish(attempt.Call.WaitForEnd()!, isCancel: false);
+            attempt.Call.Finish(attempt.Call.SpinUntilOutcome()!, isCancel: false);
             _lastFailure = attempt.Call.ToException();
             await PauseAsync(pause.Value).ConfigureAwait(false);
             attempt = BeginNext(attempts);
@@ -188,7 +188,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts, out CommitReason reason)
     {
         reason = CommitReason.Answered;
-        if (attempt.Call.WaitForEnd() is not { IsOk: false } failure)
+        if (attempt.Call.SpinUntilOutcome() is not { IsOk: false } failure)
         {
             return null;
         }

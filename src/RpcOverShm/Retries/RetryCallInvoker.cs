@@ -19,7 +19,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         Find(method) is null
             ? invoker.BlockingUnaryCall(method, host, options, request)
-            : ShmCallInvoker.Block(this, method, host, options, request);
+            : ShmCallInvoker.BlockOnAsyncCall(this, method, host, options, request);
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)

@@ -24,7 +24,7 @@ internal sealed record RetryPolicy(
     /// </summary>
     public TimeSpan? GetBackoff(RetryThrottle? throttle, CallOutcome failure, int attempts, out CommitReason reason)
     {
-        string? pushback = failure.KnownTrailers?.GetValue(PushbackKey);
+        string? pushback = failure.TrailersOrNull?.GetValue(PushbackKey);
         int delay = 0;
         bool isRefused = pushback is not null
             && !int.TryParse(pushback, NumberStyles.None, CultureInfo.InvariantCulture, out delay);

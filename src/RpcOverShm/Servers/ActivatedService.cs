@@ -5,8 +5,8 @@ using Grpc.Core;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Finds the methods of a service that is bound to this binder without an instance: each once, by its name and types,
-/// as a delegate that takes the instance.
+/// Binds a service without an instance. Each bound method is found once, by its name and parameter types, as a delegate
+/// whose first argument is the instance.
 /// </summary>
 internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
     InstanceMethods<TService> methods)
@@ -14,8 +14,8 @@ internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBindin
     where TService : class
 {
     /// <summary>
-    /// Returns a delegate of the service's method. If a class hides a method of its base class, that of the base is
-    /// taken, which the generated code binds too; an override runs because the delegate's call is a virtual one.
+    /// Returns a delegate of a method of the service. If a class hides a method of its base class, this is the method
+    /// of the base class, as in generated code. An override still runs, because the delegate calls virtually.
     /// </summary>
     public static T Find<T>(string name, string fullName, params Type[] parameters)
         where T : Delegate

@@ -8,13 +8,13 @@ namespace RpcOverShm.Servers;
 /// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Admits and counts a call, or returns the trailer that refuses it.</summary>
+    /// <summary>Admits and counts a call. Returns null, or the trailer with which the call is refused.</summary>
     /// <param name="owner">The connection.</param>
     /// <param name="methodName">The full name of the method.</param>
     /// <param name="handler">The method; null if the server has none of this name.</param>
     /// <param name="request">The head of the call.</param>
     /// <param name="messageLength">The bytes of the message in the first frame.</param>
-    /// <param name="chain">The call with its chain; null if it is of none.</param>
+    /// <param name="ticket">The ticket of a call that belongs to a chain; null for any other call.</param>
     /// <param name="isOneWay">Whether the call is one-way.</param>
     public static StatusTrailer? Admit(
         ServerConnection owner,
@@ -22,7 +22,7 @@ internal static class CallAdmission
         MethodHandler? handler,
         in RequestHead request,
         int messageLength,
-        CallTicket? chain = null,
+        CallTicket? ticket = null,
         bool isOneWay = false)
     {
         ServerSettings settings = owner.Settings;
@@ -32,21 +32,21 @@ internal static class CallAdmission
             return new StatusTrailer(settings.Methods.Unimplemented(methodName));
         }
 
-        if (Unfit(methodName, handler, request, isOneWay) is { } unfit)
+        if (FindMismatch(methodName, handler, request, isOneWay) is { } mismatch)
         {
-            return new StatusTrailer(unfit);
+            return new StatusTrailer(mismatch);
         }
 
         if (request.IsMetadataTooLarge
             || (request.Metadata is not null
                 && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes))
         {
-            ReportMetadata(owner);
+            ReportMetadataTooLarge(owner);
             return new StatusTrailer(
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        if (chain?.Depth > settings.MaxCallbackDepth)
+        if (ticket?.Depth > settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(
                 settings.Logger,
@@ -61,7 +61,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, settings.Side)
-            : owner.TryAdmit(isOfChain: chain is not null, isOneWay);
+            : owner.TryAdmit(isInChain: ticket is not null, isOneWay);
         if (refusal is not { } why)
         {
             return null;
@@ -71,8 +71,11 @@ internal static class CallAdmission
         return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
     }
 
-    /// <summary>Returns the status of a call that the method does not take in this form; null if it does.</summary>
-    private static Status? Unfit(
+    /// <summary>
+    /// Returns the status that refuses a call because of its shape, codec or encoding; null if the method supports
+    /// them.
+    /// </summary>
+    private static Status? FindMismatch(
         string methodName, MethodHandler handler, in RequestHead request, bool isOneWay)
     {
         if (isOneWay && !handler.IsUnary)
@@ -80,7 +83,7 @@ internal static class CallAdmission
             return StatusMapping.OneWayNotUnary(methodName);
         }
 
-        if (!handler.Offers(request.Codec))
+        if (!handler.Supports(request.Codec))
         {
             return StatusMapping.CodecUnknown(request.Codec ?? MarshallerProvider.Generated, handler.CodecNames);
         }
@@ -91,14 +94,14 @@ internal static class CallAdmission
     }
 
     /// <summary>Reports that a request's metadata exceeds the limit.</summary>
-    public static void ReportMetadata(ServerConnection owner) => LimitEvents.Reached(
+    public static void ReportMetadataTooLarge(ServerConnection owner) => LimitEvents.Reached(
         owner.Settings.Logger,
         StatusMapping.MetadataOption,
         owner.Settings.MaxMetadataBytes,
         $"{owner.PeerName}: a call with more metadata was refused.");
 
     /// <summary>Counts and logs that the details of a failure were left out, because of the client's limit.</summary>
-    public static void ReportDetails(ServerConnection owner, string method) => LimitEvents.Reached(
+    public static void ReportDetailsLeftOut(ServerConnection owner, string method) => LimitEvents.Reached(
         owner.Settings.Logger,
         StatusMapping.MetadataOption,
         owner.Connection.PeerLimits.MaxMetadataBytes,

@@ -4,45 +4,54 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The way of a call through its gates. Only calls that wait, belong to a chain or start in order have one. Changed by
-/// one thread at a time.
+/// The progress of an incoming call through its gates. Only a call that waits, belongs to a chain or starts in order
+/// has a ticket. One thread at a time changes it.
 /// </summary>
 /// <param name="call">The call.</param>
-/// <param name="parent">The running call of this side in front of it in its chain; null for none.</param>
+/// <param name="parent">The running call of this side that precedes the call in its chain; null for none.</param>
 /// <param name="caller">The outgoing call for which the peer makes this one, a callback; null for none.</param>
 internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, ConnectionCall? caller = null)
     : GateTicket(call.Owner, parent)
 {
-    private CallGate? _order;
+    // The call whose method has just reached its first await on this thread; the thread then starts the next call in
+    // order.
+    [ThreadStatic]
+    private static CallTicket? s_started;
+
+    private CallGate? _orderGate;
 
     public ServerCall Call => call;
 
     public ConnectionCall? Caller => caller;
 
     /// <summary>Whether a running call may wait for this one.</summary>
-    public bool IsOfChain => Parent is not null || caller is { IsOneWay: false };
+    public bool IsInChain => Parent is not null || caller is { IsOneWay: false };
 
-    /// <summary>The number of calls in front of the call in its chain.</summary>
+    /// <summary>The number of calls before this one in its chain.</summary>
     public int Depth => caller is not null ? 1 + caller.Depth : Parent is not null ? 1 + Parent.Depth : 0;
 
     /// <summary>
-    /// Whether a stop lets the call run: a one-way call is never retried, and a running method may wait for a call of a
-    /// chain.
+    /// Whether the call may run although the server stops. A one-way call is never retried, and a running method may
+    /// wait for a call of a chain.
     /// </summary>
-    public bool IsSparedByStop => call.IsOneWay || IsOfChain;
+    public bool IsSparedByStop => call.IsOneWay || IsInChain;
 
     public CallStage Stage { get; set; } = CallStage.EnteredOrder;
 
-    /// <summary>The gate of those calls that start in order; null if the call starts at once, or has left it.</summary>
-    public CallGate? Order => Volatile.Read(ref _order);
+    /// <summary>
+    /// The order gate of the service of the call. Null if the service is not ordered or the call has left the gate.
+    /// </summary>
+    public CallGate? OrderGate => Volatile.Read(ref _orderGate);
 
-    /// <summary>Whether the call is counted as admitted, and not inside of its connection's gate.</summary>
+    /// <summary>
+    /// Whether the call counts as pending: it was admitted and has not entered the gate of its connection.
+    /// </summary>
     public bool IsPending { get; set; }
 
     /// <summary>Whether the call is counted among the queued ones of its connection.</summary>
     public bool IsQueued { get; set; }
 
-    /// <summary>The bytes that are charged for the call because it has not begun.</summary>
+    /// <summary>The bytes charged to the budget while the call waits; 0 if none are.</summary>
     public long ChargedBytes { get; set; }
 
     /// <summary>The thread that runs the first part of an ordered method, while it does; else 0.</summary>
@@ -51,20 +60,58 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>The call that the starting thread runs next.</summary>
     public CallTicket? NextInOrder { get; set; }
 
-    /// <summary>Sets the order in which the call starts, before it comes to its gates.</summary>
-    public void SetOrder(CallGate order) => (_order, Stage) = (order, CallStage.BeforeOrder);
-
-    /// <summary>Returns the order to the one thread that leaves it.</summary>
-    public CallGate? TakeOrder() => _order is null ? null : Interlocked.Exchange(ref _order, null);
+    /// <summary>Sets the order gate. Called before the call enters any gate.</summary>
+    public void SetOrderGate(CallGate order) => (_orderGate, Stage) = (order, CallStage.BeforeOrder);
 
     /// <summary>
-    /// Removes a waiting call that has ended. Returns true to one thread, which releases what is kept for it.
+    /// Leaves the order gate when the method has reached its first await, or the call has ended before. The next call
+    /// in order can then start. If this thread is running the first part of the method, it also starts the next one.
+    /// Only the first use has an effect.
+    /// </summary>
+    public void LeaveOrder()
+    {
+        CallGate? order = _orderGate is null ? null : Interlocked.Exchange(ref _orderGate, null);
+        if (order is null || Stage == CallStage.BeforeOrder)
+        {
+            return;
+        }
+
+        if (StartingThread != Environment.CurrentManagedThreadId)
+        {
+            order.Leave();
+            return;
+        }
+
+        s_started = this;
+        order.Leave();
+        s_started = null;
+    }
+
+    /// <summary>
+    /// Queues the start of the method of a call that has entered all gates. If this thread is just starting calls in
+    /// order, the thread itself starts the method afterwards.
+    /// </summary>
+    public void QueueStart()
+    {
+        if (s_started is { NextInOrder: null } started && OrderGate is not null)
+        {
+            started.NextInOrder = this;
+        }
+        else
+        {
+            call.QueueUserCode(PendingUserCode.Start);
+        }
+    }
+
+    /// <summary>
+    /// Removes a call that has ended from the gate at which it waits. Returns true to one thread only, which must then
+    /// release the request and the counts of the call.
     /// </summary>
     public bool TryStopWaiting() => Gate?.TryTakeOut(this) == true;
 
     public override void OnWait()
     {
-        // Nobody awaits it: it goes on by itself.
+        // No task waits: OnGranted continues with the call.
     }
 
     public override void OnGranted() => call.Owner.OnGateEntered(this);
@@ -75,12 +122,12 @@ internal enum CallStage : byte
 {
     BeforeOrder,
 
-    /// <summary>It may start, as the order of its service's calls goes.</summary>
+    /// <summary>The call may start: all earlier calls of its ordered service have reached their first await.</summary>
     EnteredOrder,
 
-    /// <summary>It has a place of its connection.</summary>
+    /// <summary>The call counts towards the limit of its connection.</summary>
     EnteredConnection,
 
-    /// <summary>It has a place of the server too.</summary>
+    /// <summary>The call also counts towards the limit of the server.</summary>
     EnteredServer,
 }

@@ -11,7 +11,7 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
 {
     private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();
     private readonly HashSet<string> _names = [];
-    private string? _twice; // a name that two methods have
+    private string? _duplicateName; // the name of two methods; null for none
     private bool _isBuilt;
 
     /// <summary>Returns the definition of the service, and the full names of its methods.</summary>
@@ -19,11 +19,17 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     public (ServerServiceDefinition Definition, IReadOnlyCollection<string> Methods) Build()
     {
         _isBuilt = true;
-        return _names.Count == 0
-            ? throw new ArgumentException($"The binding of {typeof(TService)} adds no method.")
-            : _twice is not null
-            ? throw new ArgumentException($"The binding of {typeof(TService)} adds {_twice} twice.")
-            : (_result.Build(), _names);
+        if (_names.Count == 0)
+        {
+            throw new ArgumentException($"The binding of {typeof(TService)} adds no method.");
+        }
+
+        if (_duplicateName is not null)
+        {
+            throw new ArgumentException($"The binding of {typeof(TService)} adds {_duplicateName} twice.");
+        }
+
+        return (_result.Build(), _names);
     }
 
     public void Add<TRequest, TResponse>(
@@ -87,11 +93,12 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
         if (_isBuilt)
         {
             throw new InvalidOperationException(
-                $"{method.FullName} comes too late: add methods before the function that binds the service returns.");
+                $"{method.FullName} was added after the service was built. Add methods before the function that "
+                + "binds the service returns.");
         }
 
         bool isNew = _names.Add(method.FullName);
-        _twice ??= isNew ? null : method.FullName;
+        _duplicateName ??= isNew ? null : method.FullName;
         return isNew;
     }
 }

@@ -15,7 +15,7 @@ internal sealed class InterceptedService : ServiceBinderBase
     private InterceptedService(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
 
     /// <summary>Returns a service with interceptors, the outermost first, around each method.</summary>
-    public static ServerServiceDefinition Of(
+    public static ServerServiceDefinition Intercept(
         ServerServiceDefinition service, IReadOnlyCollection<Interceptor> interceptors)
     {
         if (interceptors.Count == 0)

@@ -41,7 +41,7 @@ internal abstract class MethodHandler
         mark == MessageMark.None ? _requestHint : _requestHint.Encoded;
 
     /// <summary>Returns whether the method supports a codec; null stands for the generated marshallers.</summary>
-    public abstract bool Offers(string? codec);
+    public abstract bool Supports(string? codec);
 
     /// <summary>Reads the request, runs the method and sends its result. Fails with the method's exception.</summary>
     public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);

@@ -12,16 +12,17 @@ namespace RpcOverShm.Servers;
 internal static class MethodInvoker
 {
     /// <summary>
-    /// Runs the method of a call now, or after those before it if its service is ordered; or lets the call wait again.
+    /// Runs the method of a call. If the service is ordered, also runs those of the calls that can then start. Does
+    /// nothing if the call must wait again.
     /// </summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
-        if (call.TryPutBack())
+        if (call.TryRequeue())
         {
             return;
         }
 
-        if (call.Ticket is { Order: not null } ticket)
+        if (call.Ticket is { OrderGate: not null } ticket)
         {
             StartInOrder(ticket);
             return;
@@ -42,7 +43,12 @@ internal static class MethodInvoker
         Begin(call, handler, observation: null);
     }
 
-    // Runs the first part of a method, and then those that this lets start in their order.
+    /// <summary>Returns the task of a method; throws if the method returned null.</summary>
+    public static T ThrowIfNull<T>(T? task)
+        where T : Task =>
+        task ?? throw new InvalidOperationException("The method returned null in place of a task.");
+
+    // Runs a method up to its first await, and then the methods of the next calls in order.
     private static void StartInOrder(CallTicket first)
     {
         ThreadTraits thread = ThreadTraits.OfThisThread();
@@ -54,7 +60,7 @@ internal static class MethodInvoker
             AmbientContext.RestoreClean(thread);
             ticket.StartingThread = 0;
             (next, ticket.NextInOrder) = (ticket.NextInOrder, null);
-            if (next?.Call.TryPutBack() == true)
+            if (next?.Call.TryRequeue() == true)
             {
                 return;
             }
@@ -81,14 +87,14 @@ internal static class MethodInvoker
                 return;
             }
 
-            call.EndWith(context.Status, context.SetTrailers);
+            call.EndWith(context.Status, context.TrailersIfSet);
         }
         catch (Exception exception)
         {
             EndWith(exception, call, context);
         }
 
-        observation?.End(call.EndedWith);
+        observation?.End(call.EndStatusCode);
         call.OnMethodReturned();
     }
 
@@ -98,14 +104,14 @@ internal static class MethodInvoker
         try
         {
             await running.ConfigureAwait(false);
-            call.EndWith(context.Status, context.SetTrailers);
+            call.EndWith(context.Status, context.TrailersIfSet);
         }
         catch (Exception exception)
         {
             EndWith(exception, call, context);
         }
 
-        observation?.End(call.EndedWith);
+        observation?.End(call.EndStatusCode);
         call.OnMethodReturned();
     }
 
@@ -115,14 +121,15 @@ internal static class MethodInvoker
             exception, call.Settings.HasDetailedErrors, call.Settings.Side);
         if (exception is not RpcException)
         {
-            // An RpcException may come from a call that the method itself made: the limit is then that channel's.
+            // An RpcException may come from a nested call; its limit was that of another channel, which has reported
+            // it.
             MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, call.Settings.Side, status);
         }
 
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
         try
         {
-            call.EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers), isLogged: true);
+            call.EndWith(status, ResponseFrames.CombineTrailers(exception, context.TrailersIfSet), isLogged: true);
         }
         catch (Exception)
         {

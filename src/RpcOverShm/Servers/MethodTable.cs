@@ -10,8 +10,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The methods of a server by full name in UTF-8, as names arrive on the wire: a lookup allocates no string and decodes
-/// no characters. A peer adds no names, so it cannot slow lookups down with collisions. Immutable.
+/// Maps the full names of methods in UTF-8, as they arrive on the wire, to their handlers. A lookup allocates and
+/// decodes nothing. Only the server adds names, so a peer cannot cause collisions. Immutable.
 /// </summary>
 internal sealed class MethodTable
 {
@@ -39,7 +39,8 @@ internal sealed class MethodTable
             definition.AddTo(collector);
         }
 
-        int count = (int)BitOperations.RoundUpToPowerOf2((uint)collector.Handlers.Count * 2 | 1);
+        // More than twice as many buckets as methods.
+        int count = (int)BitOperations.RoundUpToPowerOf2(((uint)collector.Handlers.Count * 2) + 1);
         Entry[] entries = [.. collector.Handlers.Select(one => new Entry(Encoding.UTF8.GetBytes(one.Key), one.Value))];
         ILookup<uint, Entry> byHash = entries.ToLookup(entry => Hash(entry.Name) & (uint)(count - 1));
         _buckets = [.. Enumerable.Range(0, count).Select(bucket => byHash[(uint)bucket].ToArray())];
@@ -98,7 +99,7 @@ internal sealed class MethodTable
 
         if (name.Length >= sizeof(ulong))
         {
-            // Hashing the last eight bytes, some of them twice, is faster than the rest byte by byte.
+            // Hash the last eight bytes, some of them a second time: that is faster than hashing the rest byte by byte.
             hash = Mix(hash, BinaryPrimitives.ReadUInt64LittleEndian(name[^sizeof(ulong)..]));
             return (uint)hash;
         }

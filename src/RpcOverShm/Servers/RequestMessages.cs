@@ -32,8 +32,8 @@ internal sealed class RequestMessages
     public InboundMessages Inbound { get; }
 
     /// <summary>
-    /// Takes the message, which costs no credit, and the flags of the first frame. Returns the status that ends the
-    /// call because of the message; null for none.
+    /// Handles the message and the flags of the first frame; that message needs no credit. Returns the status that ends
+    /// the call because of the message; null for none.
     /// </summary>
     public Status? AddFirst(ReadOnlySpan<byte> message, FrameFlags flags)
     {
@@ -62,9 +62,9 @@ internal sealed class RequestMessages
     }
 
     /// <summary>
-    /// Returns true once, to the caller that must begin the method: at once for a stream of requests, else at the
-    /// half-close. A large request then costs one thread switch; a method that began and waited for it would cost two.
-    /// If the call has ended, the method does not wait for requests, and the received ones are dropped.
+    /// Returns true once, to the caller that must start the method. A method with a stream of requests starts at once,
+    /// any other at the half-close: that costs one thread switch for a large request instead of two. If the call has
+    /// ended, the method does not wait for requests, and the received ones are dropped.
     /// </summary>
     public bool TryBegin(bool isEnded)
     {

@@ -29,7 +29,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         if (call.IsEnded)
         {
-            // Only a read that waits at the end of the call fails as cancelled.
+            // Only a read that was already waiting when the call ended fails as cancelled.
             return Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
         }
 
@@ -104,6 +104,6 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         // An end of the call must not look like the client's half-close.
         return Task.FromException<bool>(
-            call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText));
+            call.IsStopped ? call.CreateStoppedException() : new InvalidOperationException(IsCompleteText));
     }
 }

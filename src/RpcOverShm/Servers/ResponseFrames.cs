@@ -6,7 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Checks and encodes the heads of a response's frames, into a buffer of this thread that the next head overwrites.
+/// Validates and encodes the heads of response frames. The result is a buffer of the calling thread; the next head
+/// overwrites it.
 /// </summary>
 internal static class ResponseFrames
 {
@@ -44,7 +45,7 @@ internal static class ResponseFrames
 
     public static PooledBufferWriter EncodeHeaders(Metadata headers, string? encoding)
     {
-        PooledBufferWriter head = CleanHead();
+        PooledBufferWriter head = GetEmptyHead();
         Metadata shown = ReservedMetadata.HideFromClient(headers);
         MetadataCodec.Encode(
             head, encoding is null ? shown : [.. shown, new Metadata.Entry(MessageEncoding.ResponseKey, encoding)]);
@@ -52,8 +53,8 @@ internal static class ResponseFrames
     }
 
     /// <summary>
-    /// Encodes the head of the last frame. Invalid trailers replace the status of this call and affect no other call;
-    /// only the details of a failure are left out if they are too large, because its status matters more.
+    /// Encodes the head of the End frame. Invalid trailers change the status of the call to an error; they affect no
+    /// other call. If the details of a failure are too large, only they are left out, because the status matters more.
     /// </summary>
     /// <param name="trailer">The end of the call.</param>
     /// <param name="limitBytes">The client's limit of metadata.</param>
@@ -82,14 +83,14 @@ internal static class ResponseFrames
                 : end with { Metadata = ReservedMetadata.HideFromClient(metadata) };
         }
 
-        PooledBufferWriter head = CleanHead();
+        PooledBufferWriter head = GetEmptyHead();
         end.Encode(head);
         sent = end.Status;
         return head;
     }
 
     /// <summary>Returns the trailers that a method set, with those of the exception that it threw.</summary>
-    public static Metadata? TrailersOf(Exception exception, Metadata? trailers) =>
+    public static Metadata? CombineTrailers(Exception exception, Metadata? trailers) =>
         exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
 
     private static bool TryLeaveOutDetails(in StatusTrailer trailer, ref Metadata metadata)
@@ -119,7 +120,7 @@ internal static class ResponseFrames
         ? new Status(status.StatusCode, $"{detail.AsSpan(0, MaxDetailChars)}... (cut, {detail.Length} characters)")
         : status;
 
-    private static PooledBufferWriter CleanHead()
+    private static PooledBufferWriter GetEmptyHead()
     {
         PooledBufferWriter head = s_head ??= new PooledBufferWriter();
         head.Clear();

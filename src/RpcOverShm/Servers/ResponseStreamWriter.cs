@@ -6,8 +6,8 @@ namespace RpcOverShm.Servers;
 
 /// <summary>
 /// Writes the response stream of a call, one write at a time. A write completes when the message is in the ring, so a
-/// client that does not read slows down the method. While the client leaves too many answers of its connection unread,
-/// messages are not even serialised.
+/// client that does not read slows the method down. While the client leaves too many responses on its connection
+/// unread, messages are not even serialised.
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
@@ -58,7 +58,9 @@ internal sealed class ResponseStreamWriter<TResponse>(
             return write;
         }
 
-        return _lastWrite = FinishWriteAsync(write, cancellationToken);
+        Task finished = FinishWriteAsync(write, cancellationToken);
+        _lastWrite = finished;
+        return finished;
     }
 
     /// <summary>
@@ -78,11 +80,11 @@ internal sealed class ResponseStreamWriter<TResponse>(
         return sent;
     }
 
-    // The client does not read what it has been sent, so the message waits as the answer of a unary method does.
+    // The client leaves responses unread, so this message waits, as the response of a unary method would.
     private async Task<bool> WriteLaterAsync(TResponse message)
     {
         ServerConnection owner = call.Owner;
-        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         Task<bool> write;
         try
         {
@@ -90,7 +92,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
         finally
         {
-            owner.OnAnswered();
+            owner.OnResponseQueued();
         }
 
         return await write.ConfigureAwait(false);
@@ -103,7 +105,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         {
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
-                    call.Encoding(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
+                    call.PrepareMarshaller(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)
@@ -132,7 +134,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
             if (!isSent)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                throw call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText);
+                throw call.IsStopped ? call.CreateStoppedException() : new InvalidOperationException(IsCompleteText);
             }
         }
         finally

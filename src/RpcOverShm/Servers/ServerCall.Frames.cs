@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
@@ -16,22 +17,22 @@ internal sealed partial class ServerCall
     {
         RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
-        MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
+        MethodName = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
-        CallTicket? chain = IsOneWay || request.Parent is null ? null : owner.FindChain(this, request.Parent);
+        CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
         if (CallAdmission.Admit(
-            owner, MethodName, _handler, request, message.Length, chain, IsOneWay) is { } refusal)
+            owner, MethodName, _handler, request, message.Length, ticket, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
         _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
-        Ticket = chain;
-        if (chain?.Caller is { } caller)
+        Ticket = ticket;
+        if (ticket?.Caller is { } caller)
         {
             caller.HasCallback = true;
         }
@@ -61,7 +62,7 @@ internal sealed partial class ServerCall
 
     public override void OnHeadTooLarge(FrameKind kind)
     {
-        CallAdmission.ReportMetadata(owner);
+        CallAdmission.ReportMetadataTooLarge(owner);
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
         RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));
     }
@@ -70,14 +71,14 @@ internal sealed partial class ServerCall
     {
         if (IsEnded)
         {
-            return; // By another thread, which has not dropped the head yet.
+            return; // another thread has ended the call and will drop the head
         }
 
         LimitEvents.Reached(
             Settings.Logger,
             ServerLimits.HeadTimeoutOption,
             (long)limit.TotalMilliseconds,
-            $"{owner.PeerName}: the head of a call did not come whole in time.");
+            $"{owner.PeerName}: the head of a call was incomplete after the time limit.");
         RefuseAtStart(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
     }
 
@@ -89,20 +90,20 @@ internal sealed partial class ServerCall
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound() is not { } inbound)
+        if (GetInbound() is not { } inbound)
         {
             return;
         }
 
-        StopFor(inbound.Add(wholeLength, bytes, flags));
+        StopIfRefused(inbound.Add(wholeLength, bytes, flags));
         BeginIfDue();
     }
 
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound() is { } inbound)
+        if (GetInbound() is { } inbound)
         {
-            StopFor(inbound.AddChunk(bytes, flags));
+            StopIfRefused(inbound.AddChunk(bytes, flags));
         }
 
         BeginIfDue();
@@ -110,7 +111,7 @@ internal sealed partial class ServerCall
 
     public override void OnHalfClose()
     {
-        Inbound()?.End();
+        GetInbound()?.End();
         BeginIfDue();
     }
 
@@ -126,28 +127,30 @@ internal sealed partial class ServerCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // The client of a one-way call that came whole has handed the request over, and may have left. A method may run
-        // on for long, and does not keep the other calls.
+        // A complete one-way request is served even if its client has left. The close does not wait for such methods:
+        // they may run for long.
         if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
         {
-            EndUnanswered();
+            EndWithoutResponse();
             Connection.Sender.Forget(this);
         }
 
         Connection.Sender.Drop(this);
     }
 
-    // The method is not counted yet.
+    // Unlike Refuse, releases nothing: the call was not admitted, so it has no counts yet.
     private void RefuseAtStart(in StatusTrailer trailer)
     {
         _isRefused = true;
         TryEnd(trailer);
     }
 
-    /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>
+    /// <summary>
+    /// Creates the request queue of a call and adds the first frame. Returns false if the call was refused.
+    /// </summary>
     private bool TryTakeRequests(ReadOnlySpan<byte> message, FrameFlags flags)
     {
-        // A stream of requests begins at once. Any other call costs memory until its request is whole.
+        // A method with a request stream starts at once. Any other call occupies memory until its request is complete.
         if (!_handler!.IsRequestStream
             && owner.TryCountPending(Ticket ??= new CallTicket(this)) is { } refusal)
         {
@@ -158,13 +161,15 @@ internal sealed partial class ServerCall
         var requests = new RequestMessages(_handler, Settings, this, owner.Budget);
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
-        Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
-        StopFor(problem);
+        Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees Requests, or IsEnded is true below
+        StopIfRefused(problem);
         return true;
     }
 
-    /// <summary>Ends the call because of a request that is not taken, if there is such a problem.</summary>
-    private void StopFor(in Status? problem)
+    /// <summary>
+    /// Ends the call with the status of a refused request; does nothing if <paramref name="problem"/> is null.
+    /// </summary>
+    private void StopIfRefused(in Status? problem)
     {
         if (problem is not { } status)
         {
@@ -194,7 +199,7 @@ internal sealed partial class ServerCall
 
     // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
     // out of place is a protocol error of the peer.
-    private InboundMessages? Inbound() => Requests is not null
+    private InboundMessages? GetInbound() => Requests is not null
         ? Requests.Inbound
         : _isRefused
             ? null

@@ -12,10 +12,10 @@ internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
 
-    // Of a method that the client chooses.
+    // The maximum length of a method name in the log: the client chooses the name.
     private const int LongestNameInLog = 200;
 
-    private int _hasAnswered; // headers or a message went out
+    private int _isResponseBegun; // 1 once headers or a part of a message were sent
     private volatile bool _isResponseEncoded;
 
     /// <summary>
@@ -28,7 +28,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// The status with which the call has ended: the one that was sent, or <see cref="StatusCode.Unavailable"/> if the
     /// connection ended first. For a call that has ended.
     /// </summary>
-    public StatusCode EndedWith => (StatusCode)(Volatile.Read(ref _ended) & (EndMark - 1));
+    public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _endState) & (EndMark - 1));
 
     /// <summary>Sends the response headers, before the first message.</summary>
     /// <exception cref="InvalidOperationException">
@@ -48,7 +48,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         string? encoding = requested ?? Settings.ResponseEncoding;
         encoding = encoding == MessageEncoding.Identity ? null : encoding;
         ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
-        if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
+        if (Interlocked.Exchange(ref _isResponseBegun, 1) != 0)
         {
             throw new InvalidOperationException("Response headers can only be sent once per call.");
         }
@@ -60,23 +60,23 @@ internal sealed partial class ServerCall : IMessageChunkSink
     }
 
     /// <summary>
-    /// Returns a marshaller that writes responses in the call's encoding. If nothing was sent yet and the server has a
-    /// default encoding, sends headers that name it.
+    /// Returns the marshaller that writes responses in the encoding of the call. If nothing was sent before and the
+    /// server has a default encoding, sends headers that name it.
     /// </summary>
-    public Marshaller<T> Encoding<T>(Marshaller<T> marshaller, WriteOptions? options)
+    public Marshaller<T> PrepareMarshaller<T>(Marshaller<T> marshaller, WriteOptions? options)
     {
-        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _hasAnswered, 1) == 0)
+        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _isResponseBegun, 1) == 0)
         {
             SendHeaders(Metadata.Empty, encoding);
         }
 
-        return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
+        return _isResponseEncoded ? Settings.WithEncoding(marshaller, options) : marshaller;
     }
 
     /// <summary>Sends a message of a response stream. See <see cref="FrameSender.SendMessageAsync"/>.</summary>
     public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
-        Volatile.Write(ref _hasAnswered, 1);
+        Volatile.Write(ref _isResponseBegun, 1);
         return Connection.Sender.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
@@ -86,7 +86,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         int sent = Connection.Sender.SendPart(this, flags, part, wholeLength);
         if (sent > 0)
         {
-            Volatile.Write(ref _hasAnswered, 1);
+            Volatile.Write(ref _isResponseBegun, 1);
         }
 
         return sent;
@@ -111,15 +111,15 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (IsOver)
         {
-            // Its bytes would take time and memory for nobody.
+            // No client will receive the response, so it is not serialised.
             (response as IPooledMessage)?.Dispose();
-            EndUnanswered();
+            EndWithoutResponse();
             return;
         }
 
         if (response is null)
         {
-            EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.SetTrailers);
+            EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.TrailersIfSet);
             return;
         }
 
@@ -127,7 +127,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         try
         {
             serialized = FrameSerializationContext.Serialize(
-                Encoding(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
+                PrepareMarshaller(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
         }
         finally
         {
@@ -136,7 +136,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         using (serialized)
         {
-            TryEnd(new StatusTrailer(context.Status, context.SetTrailers), serialized);
+            TryEnd(new StatusTrailer(context.Status, context.TrailersIfSet), serialized);
         }
     }
 
@@ -170,7 +170,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     {
         // The client sees any other code as Unknown.
         int code = (uint)status <= (uint)StatusCode.Unauthenticated ? (int)status : (int)StatusCode.Unknown;
-        return Interlocked.CompareExchange(ref _ended, EndMark | code, 0) == 0;
+        return Interlocked.CompareExchange(ref _endState, EndMark | code, 0) == 0;
     }
 
     private void TryEnd(
@@ -194,10 +194,10 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (isWithoutDetails)
         {
-            CallAdmission.ReportDetails(owner, MethodName);
+            CallAdmission.ReportDetailsLeftOut(owner, MethodName);
         }
 
-        if (IsOneWay && EndedWith != StatusCode.OK)
+        if (IsOneWay && EndStatusCode != StatusCode.OK)
         {
             ReportOneWay(trailer.Status, isLogged);
         }
@@ -207,8 +207,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
             // The End must not wait behind a message without credit: a client that does not read grants none.
             Connection.Sender.StopMessages(this);
         }
-
-        if (!isStop)
+        else
         {
             // Before the End is sent: a client that then starts its next call finds the place free.
             UncountMethod();
@@ -238,15 +237,15 @@ internal sealed partial class ServerCall : IMessageChunkSink
             Settings.Logger, logger => ShmLog.MethodEndedWithStatus(logger, method, sent.StatusCode, why));
     }
 
-    // A client may not listen for failures, and may have left.
+    // The failure is logged here, because the client may have no handler for it or may be gone.
     private void ReportOneWay(Status status, bool isLogged)
     {
         if (!IsRequestComplete && !_isRefused)
         {
-            return; // The client has not handed the call over, and knows of its end.
+            return; // the request is incomplete, so the client itself ended the call
         }
 
-        Telemetry.OneWayFailed.Count(EndedWith.ToString()); // as on the wire: a method may make up other codes
+        Telemetry.OneWayFailed.Count(EndStatusCode.ToString()); // as on the wire: a method may make up other codes
         if (!isLogged)
         {
             (string method, string peer) = (PeerText.Escape(MethodName, LongestNameInLog), owner.PeerName);

@@ -15,12 +15,12 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCall
 {
-    private CancellationTokenSource? _token; // made on first use
+    private CancellationTokenSource? _cancellation; // made on first use
     private ReceivedMessage _request;        // the single request, if it came whole in the first frame
     private MethodHandler? _handler;
     private DueTime? _deadline;
     private volatile bool _isStopped; // ended from outside its method
-    private int _ended; // 0, or the mark of an end with its status
+    private int _endState; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
     private OrphanState _orphanState; // of a one-way call
@@ -52,7 +52,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// </summary>
     public RequestMessages? Requests { get; private set; }
 
-    public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
+    public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _cancellation);
 
     public override InlineBudget Budget => _handler!.Budget;
 
@@ -68,9 +68,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public bool IsStopped => _isStopped;
 
     /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
-    public bool IsEnded => Volatile.Read(ref _ended) != 0;
+    public bool IsEnded => Volatile.Read(ref _endState) != 0;
 
-    /// <summary>Whether nobody gets an answer any more: the call has ended, or its connection was closed.</summary>
+    /// <summary>Whether a response would reach no client: the call has ended or its connection was closed.</summary>
     public bool IsOver => IsEnded || Connection.CloseReason is not null;
 
     public ServerSettings Settings => owner.Settings;
@@ -84,7 +84,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
 
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
-    public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
+    public OperationCanceledException CreateStoppedException() => new("The call was cancelled.", CancellationToken);
 
     public override void GrantCredit(uint bytes) => Connection.Sender.SendCredit(this, bytes);
 
@@ -100,7 +100,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if (!IsEnded)
         {
-            _isStopped = true; // Set before _ended: a thread that sees the call ended must also see the cause.
+            _isStopped = true; // Set before _endState: a thread that sees the call ended must also see the cause.
             TryEnd(new StatusTrailer(status), isStop: true);
         }
     }
@@ -127,11 +127,12 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     protected override bool TryRunOnCallerThread() => Ticket?.Caller?.TryRunOnBlockedThread(this) == true;
 
     /// <summary>
-    /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
+    /// Makes a call wait again whose method is about to start, if the client leaves responses unread. Returns true if
+    /// the call waits or was refused.
     /// </summary>
-    public bool TryPutBack() => owner.TryPutBack(this, _request.Length);
+    public bool TryRequeue() => owner.TryRequeue(this, _request.Length);
 
-    /// <summary>Notes that the method begins, on its thread.</summary>
+    /// <summary>Counts the method. Called on the thread that is about to run it.</summary>
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
@@ -148,22 +149,25 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         UncountMethod();
     }
 
-    /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
-    public void ReleaseUnbegun()
+    /// <summary>
+    /// Releases the request and the counts of a call whose method will not start, because the call has ended.
+    /// </summary>
+    public void ReleaseWithoutStart()
     {
         _request.Release();
-        owner.OnNeverBegun(this);
+        owner.OnCallNeverStarted(this);
     }
 
     /// <summary>
-    /// Marks a one-way call as one that its connection has left behind. Returns false if its method is over, or was
-    /// refused.
+    /// Marks a one-way call as outliving its connection. Returns false if its method has ended or the call was refused.
     /// </summary>
     public bool TryMarkOrphaned() =>
         Interlocked.CompareExchange(ref _orphanState, OrphanState.Orphaned, OrphanState.Admitted)
             == OrphanState.Admitted;
 
-    /// <summary>Marks a one-way call whose method is over; returns false if its connection had left it.</summary>
+    /// <summary>
+    /// Marks a one-way call whose method has ended. Returns false if the call has outlived its connection.
+    /// </summary>
     public bool TryMarkOver() => Interlocked.Exchange(ref _orphanState, OrphanState.Over) != OrphanState.Orphaned;
 
     /// <summary>Refuses a call whose method has not begun and that waits at no gate.</summary>
@@ -171,7 +175,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         _isRefused = true;
         TryEnd(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
-        ReleaseUnbegun();
+        ReleaseWithoutStart();
     }
 
     /// <summary>Takes the single request of the call. The method's thread calls this once.</summary>
@@ -192,7 +196,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
         var deadline = new DueTime(timeout, OnDeadline);
-        Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: an ending thread sees it, or IsEnded is true.
+
+        // StoreLoad: a thread that ends the call sees the deadline, or IsEnded is true here.
+        Interlocked.Exchange(ref _deadline, deadline);
         if (IsEnded)
         {
             deadline.Dispose();
@@ -205,17 +211,19 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Stop(StatusMapping.ServerDeadline);
     }
 
-    /// <summary>Ends a call that is about to begin although the connection was closed, unless it is one-way.</summary>
-    public void EndWithConnection()
+    /// <summary>
+    /// Ends a call whose connection was closed while the call waited. A one-way call is not ended: it still runs.
+    /// </summary>
+    public void EndUnlessOneWay()
     {
         if (!IsOneWay)
         {
-            EndUnanswered();
+            EndWithoutResponse();
         }
     }
 
     // The connection was closed.
-    private void EndUnanswered()
+    private void EndWithoutResponse()
     {
         _isStopped |= !IsEnded;
         if (TrySetEnded(StatusCode.Unavailable))
@@ -231,10 +239,10 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Requests?.Abort();
         if (cancelsMethod)
         {
-            ServerCallCancellation.Fire(ref _token);
+            ServerCallCancellation.Fire(ref _cancellation);
             if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryStopWaiting() == true)
             {
-                ReleaseUnbegun();
+                ReleaseWithoutStart();
             }
         }
     }
@@ -262,10 +270,14 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 }
 
-/// <summary>Whether a one-way call has outlived its connection: its bytes count for the user then.</summary>
+/// <summary>
+/// Whether a one-way call has outlived its connection. Its bytes are then charged to the budget of the user.
+/// </summary>
 internal enum OrphanState : byte
 {
-    /// <summary>The method has ended, or will not begin. So are calls that are refused at their start.</summary>
+    /// <summary>
+    /// The method has ended or will not start. Also the state of a call that was refused at its start.
+    /// </summary>
     Over,
 
     /// <summary>The method runs, or will.</summary>

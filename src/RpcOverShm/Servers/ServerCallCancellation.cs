@@ -24,14 +24,14 @@ internal static class ServerCallCancellation
     }
 
     /// <summary>
-    /// Cancels the token of a call, also one that is asked for later. The method's callbacks run on the thread pool,
-    /// because they must not run on the reading thread. A method that blocks sees the token fire without the pool.
+    /// Cancels the token of a call, even if it is requested only later. Callbacks of the method run on the thread pool,
+    /// because they must not run on the reading thread. A blocked method sees the cancelled token without the pool.
     /// </summary>
     public static void Fire(ref CancellationTokenSource? field)
     {
         if (Interlocked.CompareExchange(ref field, s_fired, null) is { } source && source != s_fired)
         {
-            // Nobody can receive the exception of a method's callback.
+            // An exception of a callback is observed and dropped: no caller could receive it.
             source.CancelObserved();
         }
     }

@@ -19,15 +19,16 @@ internal sealed partial class ServerConnection
     public int Queued => Volatile.Read(ref _queued);
 
     /// <summary>
-    /// The methods that run, or wait for their turn or for the end of their request. Concurrent changes can make it too
-    /// high, never too low.
+    /// The number of methods that run or wait, for their turn or for the rest of their request. Concurrent changes can
+    /// make the number too high, never too low.
     /// </summary>
     public int Running
     {
         get
         {
-            // A call that enters the gate is counted there before it is counted off here; for one that waits again it
-            // is the other way round.
+            // A call that enters the gate is added to Inside before it is subtracted from _pending. A call that waits
+            // again is added to _pending before it is subtracted from Inside. So _pending is read before and after
+            // Inside.
             int pending = Volatile.Read(ref _pending);
             int inside = _connectionGate.Inside;
             return Math.Max(pending, Volatile.Read(ref _pending)) + inside;
@@ -39,7 +40,8 @@ internal sealed partial class ServerConnection
     /// </summary>
     public Status? TryCountPending(CallTicket ticket) => CountPending(ticket) ?? TryCharge(ticket, requestBytes: 0);
 
-    // Counted down before by an interlocked operation; WhenEmptyAsync stores the source before it counts.
+    // StoreLoad: the caller has reduced a count by an interlocked operation. WhenEmptyAsync stores the source before it
+    // reads the counts.
     private void CompleteDrain()
     {
         if (Volatile.Read(ref _drained) is not null && Running == 0)
@@ -64,20 +66,20 @@ internal sealed partial class ServerConnection
             return null;
         }
 
-        bool isPaused = gate != _serverGate && IsPausedByAnswers;
-        int most = Limits.Queued;
-        if (_orders is not null)
+        bool isPaused = gate != _serverGate && IsPausedByUnreadResponses;
+        int most = Limits.MaxQueuedPerConnection;
+        if (_orderGates is not null)
         {
-            // Those that wait for their order need no place yet.
-            most += Math.Max(0, Limits.PerConnection - _connectionGate.Inside);
+            // Calls that wait at their order gate do not need a place of the connection yet, so as many more may wait.
+            most += Math.Max(0, Limits.MaxCallsPerConnection - _connectionGate.Inside);
         }
 
         if (!ticket.Call.IsOneWay && Queued >= most)
         {
-            Refused(ServerLimits.QueuedOption, Limits.Queued);
+            ReportRefusal(ServerLimits.QueuedOption, Limits.MaxQueuedPerConnection);
             return isPaused
                 ? StatusMapping.BufferFull(Budget)
-                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.Queued);
+                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.MaxQueuedPerConnection);
         }
 
         if (TryCharge(ticket, requestBytes) is { } refusal)
@@ -85,9 +87,13 @@ internal sealed partial class ServerConnection
             return isPaused ? StatusMapping.BufferFull(Budget) : refusal;
         }
 
-        // The window of one-way calls bounds those that wait, and so that none is lost, nothing else does.
+        // One-way calls are never refused here, so that none is lost: only their window bounds how many wait.
         ticket.IsQueued = true;
-        Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : 1);
+        if (!ticket.Call.IsOneWay)
+        {
+            Interlocked.Increment(ref _queued);
+        }
+
         ProcessCounts.QueuedCalls.Add();
         return null;
     }
@@ -102,7 +108,7 @@ internal sealed partial class ServerConnection
         long bytes = CallBytes + MetadataCodec.MeasureKeptBytes(ticket.Call.RequestHeaders) + requestBytes;
         if (Budget.TryTake(bytes) is { } full)
         {
-            Refused(full.Option, full.LimitBytes);
+            ReportRefusal(full.Option, full.LimitBytes);
             return StatusMapping.BufferFull(full);
         }
 
@@ -113,12 +119,12 @@ internal sealed partial class ServerConnection
     private string OptionOf(CallGate gate) =>
         gate == _serverGate ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
 
-    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.Calls!.Value : Limits.PerConnection;
+    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.MaxCalls!.Value : Limits.MaxCallsPerConnection;
 
-    private void Refused(string option, long limit) => LimitEvents.Reached(
+    private void ReportRefusal(string option, long limit) => LimitEvents.Reached(
         Settings.Logger, option, limit, $"{PeerName}: a call was refused.");
 
-    // A burst of calls is no cause for alarm; a client that does not read its answers may be one.
+    // A burst of calls is logged as information, a client that does not read its responses as a warning.
     private void ReportWait(CallGate gate)
     {
         if (gate.Waiting > 0 || (gate != _connectionGate && gate != _serverGate))
@@ -126,13 +132,13 @@ internal sealed partial class ServerConnection
             return;
         }
 
-        if (gate == _connectionGate && IsPausedByAnswers)
+        if (gate == _connectionGate && IsPausedByUnreadResponses)
         {
             LimitEvents.Reached(
                 Settings.Logger,
                 Budget.Option,
                 Budget.LimitBytes,
-                $"{PeerName}: it does not read its answers, and calls wait for their turn.");
+                $"{PeerName}: the client leaves responses unread, so its calls wait.");
             return;
         }
 
@@ -142,7 +148,10 @@ internal sealed partial class ServerConnection
         LimitEvents.Waited(Settings.Logger, OptionOf(gate), LimitOf(gate), who);
     }
 
-    /// <summary>Counts a call. Returns the status of its refusal if a stop may not have counted it.</summary>
+    /// <summary>
+    /// Counts a call as pending. Returns the status of its refusal if the server stops and the stop may have missed the
+    /// call.
+    /// </summary>
     private Status? CountPending(CallTicket ticket)
     {
         if (ticket.IsPending)
@@ -151,11 +160,13 @@ internal sealed partial class ServerConnection
         }
 
         ticket.IsPending = true;
-        Interlocked.Increment(ref _pending); // StoreLoad: counted before it looks for the stop, which counts later.
+
+        // StoreLoad: the call is counted before the flag of the stop is read; the stop sets the flag before it counts.
+        Interlocked.Increment(ref _pending);
         return _isRefusing && !ticket.IsSparedByStop ? StatusMapping.ServerStopping : null;
     }
 
-    /// <summary>Takes a call off the count of pending ones: it is inside of the connection's gate.</summary>
+    /// <summary>Subtracts a call from the pending ones: it has entered the gate of the connection.</summary>
     private void UncountPending(CallTicket ticket)
     {
         if (ticket.IsPending)
@@ -172,7 +183,11 @@ internal sealed partial class ServerConnection
         if (ticket.IsQueued)
         {
             ticket.IsQueued = false;
-            Interlocked.Add(ref _queued, ticket.Call.IsOneWay ? 0 : -1);
+            if (!ticket.Call.IsOneWay)
+            {
+                Interlocked.Decrement(ref _queued);
+            }
+
             ProcessCounts.QueuedCalls.Remove();
         }
 

@@ -8,60 +8,58 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <content>
-/// The way of a call to its method, through the gates: the order of its service, if it has one; the connection; the
-/// server. While no limit is near, that is one interlocked operation. The holder of the reader role begins the way; the
-/// thread that lets the call into a gate goes on.
+/// Admits a call to its method through up to three gates: the order of its service if that is ordered, the connection,
+/// and the server if that has a limit. A call that need not wait costs one interlocked operation for each gate with a
+/// limit. The holder of the reader role starts; the thread that lets a waiting call into a gate continues.
 /// </content>
 internal sealed partial class ServerConnection
 {
-    // The call that this thread has just brought to its first await, and whose follower it will start.
-    [ThreadStatic]
-    private static CallTicket? s_started;
-
     private readonly CallGate _serverGate;
     private readonly CallGate _connectionGate;
-    private ConcurrentDictionary<string, CallGate>? _orders; // by service
+    private ConcurrentDictionary<string, CallGate>? _orderGates; // by service
 
     /// <summary>
-    /// Whether calls that methods make can be callbacks or wait at a full gate. Running calls are then tracked from the
-    /// first on, because a long one began before the limit was reached.
+    /// Whether calls that methods make can be callbacks or can wait at a full gate. All running calls are then tracked,
+    /// because a call that started before the limit was reached may be the parent of one that waits.
     /// </summary>
-    public bool TracksRunningCalls => IsOfThisProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
+    public bool TracksRunningCalls => IsSameProcess || Connection.IsPeerServing || !_serverGate.IsUnlimited;
 
     /// <summary>
-    /// Returns a call with its chain, by the name of the parent that its head has; null if no call of this side is in
-    /// front of it. Only the holder of the reader role calls this.
+    /// Creates the ticket of a call that belongs to a chain. Returns null if the parent that the head of the call names
+    /// is no running or outgoing call of this side. Only the holder of the reader role calls this.
     /// </summary>
-    public CallTicket? FindChain(ServerCall call, ParentCall name)
+    public CallTicket? CreateNestedTicket(ServerCall call, ParentCall parent)
     {
-        if (Connection.FindCallbackOrigin(name) is { } caller)
+        if (Connection.FindCallbackOrigin(parent) is { } caller)
         {
             // Nobody waits for what a one-way call does.
-            RunningCall? maker = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
-            return new CallTicket(call, maker?.ServerGate == _serverGate ? maker : null, caller);
+            RunningCall? parentOfCaller = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
+            return new CallTicket(
+                call, parentOfCaller?.ServerGate == _serverGate ? parentOfCaller : null, caller);
         }
 
-        return IsOfThisProcess && RunningCall.Find(name, _serverGate) is { } parent
-            ? new CallTicket(call, parent)
+        return IsSameProcess && RunningCall.Find(parent, _serverGate) is { } running
+            ? new CallTicket(call, running)
             : null;
     }
 
     /// <summary>
     /// Returns whether an admitted call may begin now. If not, it waits, or <paramref name="refusal"/> is its status.
-    /// Only the holder of the reader role calls this, and <see cref="OnNeverBegun"/> after a refusal.
+    /// Only the holder of the reader role calls this, and <see cref="OnCallNeverStarted"/> after a refusal.
     /// </summary>
     public bool TryBegin(ServerCall call, int requestBytes, out Status? refusal)
     {
         refusal = null;
-        if (call.Handler.IsOrdered && call.Ticket is not { IsOfChain: true })
+        if (call.Handler.IsOrdered && call.Ticket is not { IsInChain: true })
         {
             call.Ticket ??= new CallTicket(call);
-            call.Ticket.SetOrder(OrderOf(call.Handler.ServiceName));
+            call.Ticket.SetOrderGate(GetOrderGate(call.Handler.ServiceName));
         }
 
-        if (call.Ticket is null && !IsPausedByAnswers && _connectionGate.TryEnter())
+        if (call.Ticket is null && !IsPausedByUnreadResponses && _connectionGate.TryEnter())
         {
-            // StoreLoad: inside before it looks for the stop, which looks for calls inside after it has begun.
+            // StoreLoad: the call is inside the gate before the flag of the stop is read. The stop sets the flag before
+            // it reads the calls inside.
             if (!_isRefusing && _serverGate.TryEnter())
             {
                 return true;
@@ -78,32 +76,32 @@ internal sealed partial class ServerConnection
         return TryEnterGates(call.Ticket ??= new CallTicket(call), requestBytes, out refusal);
     }
 
-    /// <summary>Goes on with a call that was let into the gate at which it waited.</summary>
+    /// <summary>Continues with a call that was let into the gate at which it waited.</summary>
     public void OnGateEntered(CallTicket ticket)
     {
         if (Connection.CloseReason is not null)
         {
-            ticket.Call.EndWithConnection();
+            ticket.Call.EndUnlessOneWay();
         }
 
-        Advance(ticket);
+        AdvanceStage(ticket);
         if (ticket.Call.IsEnded)
         {
             ReleaseLater(ticket.Call);
         }
         else if (TryEnterGates(ticket, requestBytes: 0, out _))
         {
-            StartLater(ticket); // One that has waited was counted and charged, so it is not refused.
+            ticket.QueueStart(); // a call that has waited is counted and charged already, so it cannot be refused
         }
     }
 
     /// <summary>
-    /// Makes a call wait again, although its method was about to begin, while the client leaves responses unread: many
-    /// calls may have been let in before the first response existed. Returns true if the call waits or was refused.
+    /// Makes a call wait again whose method is about to start, while the client leaves responses unread. Many calls may
+    /// have been let in before the first of them had a response. Returns true if the call waits or was refused.
     /// </summary>
-    public bool TryPutBack(ServerCall call, int requestBytes)
+    public bool TryRequeue(ServerCall call, int requestBytes)
     {
-        if (!IsPausedByAnswers || call.IsOneWay || call.IsEnded || call.Ticket is { HasBorrowed: true })
+        if (!IsPausedByUnreadResponses || call.IsOneWay || call.IsEnded || call.Ticket is { HasBorrowed: true })
         {
             return false;
         }
@@ -111,7 +109,8 @@ internal sealed partial class ServerConnection
         CallTicket ticket = call.Ticket ??= new CallTicket(call) { Stage = CallStage.EnteredServer };
         if (_connectionGate.TryBorrowInside(ticket))
         {
-            return false; // A method that waits for it may be one whose answer the client reads next.
+            // A running method may wait for this call, and the client may wait for the response of that method.
+            return false;
         }
 
         Status? refusal = _isRefusing && !ticket.IsSparedByStop
@@ -124,7 +123,7 @@ internal sealed partial class ServerConnection
         }
 
         ReportWait(_connectionGate);
-        _ = CountPending(ticket); // It is counted as one inside.
+        _ = CountPending(ticket); // the result is not needed: the call was already counted as inside the gate
         ticket.Stage = CallStage.EnteredOrder;
         _serverGate.Leave(); // A call of another connection takes its place.
         _connectionGate.WaitAgain(ticket);
@@ -133,16 +132,16 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Uncounts a call that has ended before its method began. Begins another one in its place.</summary>
-    public void OnNeverBegun(ServerCall call)
+    public void OnCallNeverStarted(ServerCall call)
     {
         if (call.Ticket is { } ticket)
         {
-            LeaveOrder(ticket);
+            ticket.LeaveOrder();
             LeaveGates(ticket, ticket.Stage, running: null);
             UncountWaiting(ticket);
         }
 
-        AfterLeaving(call);
+        OnGatesLeft(call);
     }
 
     /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
@@ -152,11 +151,11 @@ internal sealed partial class ServerConnection
         call.Running?.End();
         if (call.Ticket is { } ticket)
         {
-            LeaveOrder(ticket);
+            ticket.LeaveOrder();
         }
 
         LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.Running);
-        AfterLeaving(call);
+        OnGatesLeft(call);
     }
 
     /// <summary>
@@ -171,33 +170,9 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Notes that a method has come to its first await, or that its call has ended without. The next call of the order
-    /// goes on; if this thread runs the first part, it starts that one afterwards.
+    /// Makes a call the parent of the calls that its method makes. Called on the thread that is about to run the
+    /// method.
     /// </summary>
-    public static void LeaveOrder(CallTicket ticket)
-    {
-        if (ticket.TakeOrder() is not { } order)
-        {
-            return;
-        }
-
-        if (ticket.Stage == CallStage.BeforeOrder)
-        {
-            return; // It has not come to the gate, or has ended there.
-        }
-
-        if (ticket.StartingThread != Environment.CurrentManagedThreadId)
-        {
-            order.Leave();
-            return;
-        }
-
-        s_started = ticket;
-        order.Leave();
-        s_started = null;
-    }
-
-    /// <summary>Makes a call that is about to run known to the calls of its method.</summary>
     public void SetRunningCall(ServerCall call)
     {
         var running = new RunningCall(call, _serverGate, call.Ticket?.Parent);
@@ -205,10 +180,10 @@ internal sealed partial class ServerConnection
         RunningCall.Set(running);
     }
 
-    // Takes the waiting calls out of all gates and refuses them. Those that would have to wait later see the flag.
+    // Removes the waiting calls from all gates and refuses them. A call that arrives at a gate later reads _isRefusing.
     private void RefuseWaiting()
     {
-        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orders?.Values ?? [], _connectionGate, _serverGate])
+        foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orderGates?.Values ?? [], _connectionGate, _serverGate])
         {
             foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsSparedByStop))
             {
@@ -217,10 +192,10 @@ internal sealed partial class ServerConnection
         }
     }
 
-    private CallGate OrderOf(string service)
+    private CallGate GetOrderGate(string service)
     {
-        _orders ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
-        return Gate.Uninterrupted((_orders, service), static find => find._orders.GetOrAdd(
+        _orderGates ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
+        return Gate.Uninterrupted((_orderGates, service), static find => find._orderGates.GetOrAdd(
             find.service, static _ => new CallGate(limit: 1)));
     }
 
@@ -232,7 +207,7 @@ internal sealed partial class ServerConnection
         {
             CallGate gate = ticket.Stage switch
             {
-                CallStage.BeforeOrder => ticket.Order!,
+                CallStage.BeforeOrder => ticket.OrderGate!,
                 CallStage.EnteredOrder => _connectionGate,
                 _ => _serverGate,
             };
@@ -261,7 +236,7 @@ internal sealed partial class ServerConnection
                 }
             }
 
-            if (!Advance(ticket))
+            if (!AdvanceStage(ticket))
             {
                 refusal = StatusMapping.ServerStopping;
                 return false;
@@ -272,8 +247,8 @@ internal sealed partial class ServerConnection
         return true;
     }
 
-    // Returns false if the call came while the connection began to stop, which has not seen it.
-    private bool Advance(CallTicket ticket)
+    // Returns false if the stop of the connection may have missed the call, which must then be refused.
+    private bool AdvanceStage(CallTicket ticket)
     {
         ticket.Stage++;
         if (ticket.Stage != CallStage.EnteredConnection)
@@ -286,19 +261,7 @@ internal sealed partial class ServerConnection
         return wasCounted || !_isRefusing || ticket.IsSparedByStop;
     }
 
-    private static void StartLater(CallTicket ticket)
-    {
-        if (s_started is { NextInOrder: null } started && ticket.Order is not null)
-        {
-            started.NextInOrder = ticket;
-        }
-        else
-        {
-            ticket.Call.QueueUserCode(PendingUserCode.Start);
-        }
-    }
-
-    // A thread that has ended the call, or a stop, may have looked for it before it waited.
+    // A thread that ended the call, or a stop, may have searched the gates before the call was in one.
     private void StopWaitingIfEnded(CallTicket ticket, CallGate gate)
     {
         if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
@@ -311,8 +274,9 @@ internal sealed partial class ServerConnection
         }
     }
 
-    // Not on this thread: the call lets in the next one, which may have ended too, and so on.
-    private static void ReleaseLater(ServerCall ended) => PoolWork.Queue(static call => call.ReleaseUnbegun(), ended);
+    // Runs on the pool to bound recursion: the release lets the next call in, which may also have ended.
+    private static void ReleaseLater(ServerCall ended) =>
+        PoolWork.Queue(static call => call.ReleaseWithoutStart(), ended);
 
     private void LeaveGates(CallTicket? ticket, CallStage stage, RunningCall? running)
     {
@@ -327,16 +291,16 @@ internal sealed partial class ServerConnection
         }
     }
 
-    private void AfterLeaving(ServerCall call)
+    private void OnGatesLeft(ServerCall call)
     {
         if (call.IsOneWay)
         {
             OnOneWayOver(call);
         }
 
-        if (_hasAnswers)
+        if (_hasResponseWaiters)
         {
-            LetAnswer();
+            ReleaseResponses();
         }
 
         CompleteDrain();

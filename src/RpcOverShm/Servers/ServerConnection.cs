@@ -9,41 +9,41 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A connection whose peer makes calls, and the methods that run for it: that of a client, or that of a server whose
-/// callbacks a channel serves. Methods are counted separately from calls: a call ends with its End frame, but its
-/// method may run on if it ignores its token.
+/// The serving side of a connection, and the methods that run for its peer. The peer is a client, or a server that
+/// makes callbacks to a channel. Methods are counted separately from calls: a call ends with its End frame, but a
+/// method that ignores its token may run on.
 /// </summary>
 internal sealed partial class ServerConnection
 {
     // The objects of a closed connection, besides those of its calls.
     private const int ClosedBytes = 16 << 10;
 
-    private readonly BufferBudget _orphanBudget; // of the user's one-way calls whose connections are closed
+    private readonly BufferBudget _orphanBudget; // for one-way calls of the user that have outlived their connections
     private volatile bool _isRefusing;
     private volatile bool _hasEndedCalls;
     private long _admitted;
-    private long _admittedAtLastLook;
-    private bool _wasIdleAtLastLook;
+    private long _admittedAtLastCheck;
+    private bool _wasIdleAtLastCheck;
 
     /// <summary>Takes ownership of the link.</summary>
     /// <param name="link">The link.</param>
     /// <param name="settings">The settings of the server, or of the channel's callbacks.</param>
     /// <param name="shared">What the connections of the server share.</param>
-    /// <param name="onGoAway">Hears that the peer takes no more calls; null for nobody.</param>
+    /// <param name="onGoAway">Called when the peer accepts no more calls; null for no handler.</param>
     public ServerConnection(
         PeerLink link, ServerSettings settings, SharedLimits shared, Action<Connection>? onGoAway = null)
     {
         Settings = settings;
-        IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
+        IsSameProcess = link.Identity.ProcessId == Environment.ProcessId;
         _serverGate = shared.ServerGate;
-        _connectionGate = new CallGate(Limits.PerConnection)
+        _connectionGate = new CallGate(Limits.MaxCallsPerConnection)
         {
-            IsPaused = () => IsPausedByAnswers,
-            LetInLater = QueuePump,
+            IsPaused = () => IsPausedByUnreadResponses,
+            LetInLater = QueueResume,
         };
-        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.ConnectionBytes, shared.Budget)
+        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.MaxBytesPerConnection, shared.Budget)
         {
-            OnResponsesDrained = QueuePump,
+            OnResponsesDrained = QueueResume,
         };
         _orphanBudget = shared.OrphanBudgetOf(link.Identity.UserId);
         link.OnUnmapped += Budget.End;
@@ -72,9 +72,10 @@ internal sealed partial class ServerConnection
     public string PeerName => Session?.PeerName ?? $"shm:pid={Connection.Peer.ProcessId}";
 
     /// <summary>
-    /// Whether the client is this process, as the kernel says, so that its calls may be nested in calls of the server.
+    /// Whether the client is this process, according to the kernel. Its calls may then be nested in calls of the
+    /// server.
     /// </summary>
-    public bool IsOfThisProcess { get; }
+    public bool IsSameProcess { get; }
 
     /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
     public DrainCounter OneWay { get; } = new();
@@ -82,7 +83,7 @@ internal sealed partial class ServerConnection
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
-    /// <summary>The calls that were admitted so far.</summary>
+    /// <summary>The number of calls admitted so far.</summary>
     public long Admitted => Volatile.Read(ref _admitted);
 
     private ServerLimits Limits => Settings.Limits;
@@ -90,13 +91,14 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Admits a call. Returns null, or the status of the refusal. Only the holder of the reader role calls this.
     /// </summary>
-    /// <param name="isOfChain">
+    /// <param name="isInChain">
     /// Whether the call is of a chain. A running method may wait for it, so it is refused only after a stop's grace.
     /// </param>
     /// <param name="isOneWay">
-    /// Whether the call is one-way. Its client does not make it again, so it is refused only after a stop's grace.
+    /// Whether the call is one-way. A refused one-way call is not retried, so a stop refuses it only after the grace
+    /// period.
     /// </param>
-    public Status? TryAdmit(bool isOfChain, bool isOneWay = false)
+    public Status? TryAdmit(bool isInChain, bool isOneWay = false)
     {
         if (isOneWay && _orphanBudget.UsedBytes >= _orphanBudget.LimitBytes)
         {
@@ -104,12 +106,13 @@ internal sealed partial class ServerConnection
                 Settings.Logger,
                 _orphanBudget.Option,
                 _orphanBudget.LimitBytes,
-                $"{PeerName}: a one-way call was refused, because closed connections of its user have left so many.");
+                $"{PeerName}: a one-way call was refused because earlier ones of its user, from closed "
+                + "connections, use all the memory.");
             return StatusMapping.TooManyOrphans(_orphanBudget);
         }
 
-        // A stop that begins now is seen again when the call is counted: at the gate, or because its request is large.
-        if (isOneWay || isOfChain ? _hasEndedCalls : _isRefusing)
+        // A stop that begins after this check is noticed when the call enters the gate or is counted as pending.
+        if (isOneWay || isInChain ? _hasEndedCalls : _isRefusing)
         {
             return StatusMapping.ServerStopping;
         }
@@ -124,16 +127,16 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Whether no call and no method lives, and none has begun or ended since the last look; false at the first look.
-    /// One thread at a time looks.
+    /// Returns whether no call and no method is active and none has started or ended since the last check; false on the
+    /// first. One thread at a time calls this.
     /// </summary>
     public bool CheckQuiet()
     {
         // A method that ignores its token runs on after the end of its call.
         (long admitted, bool isIdle) = (Admitted, Running == 0);
         bool isQuiet = Connection.CheckQuiet()
-            && admitted == _admittedAtLastLook && isIdle && _wasIdleAtLastLook;
-        (_admittedAtLastLook, _wasIdleAtLastLook) = (admitted, isIdle);
+            && admitted == _admittedAtLastCheck && isIdle && _wasIdleAtLastCheck;
+        (_admittedAtLastCheck, _wasIdleAtLastCheck) = (admitted, isIdle);
         return isQuiet;
     }
 
@@ -150,8 +153,8 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Counts a one-way call, whose method runs or waits, for the user of the connection, which is closed. Returns
-    /// false if the method is over.
+    /// Charges the user of a closed connection for a one-way call whose method still runs or waits. Returns false if
+    /// the method has ended.
     /// </summary>
     public bool TryOrphan(ServerCall call)
     {
@@ -181,8 +184,8 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Ends every call of the connection, also the one-way ones that its close has left, and refuses later ones. The
-    /// tokens of the methods fire.
+    /// Ends every call of the connection, including one-way calls that have outlived it, and refuses later ones. The
+    /// tokens of the methods are cancelled.
     /// </summary>
     public void EndAllCalls(in Status status)
     {
@@ -206,8 +209,8 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>
-    /// Completes when no method of a one-way call runs or waits, after the connection was closed. Until then its own
-    /// objects count for its user, too.
+    /// Completes when the connection is closed and no method of a one-way call runs or waits. Until then the objects of
+    /// the connection are also charged to its user.
     /// </summary>
     public async Task WhenOrphansEndAsync()
     {

@@ -60,15 +60,21 @@ internal sealed class ServerCore
     public BufferBudget Budget => _shared.Budget;
 
     /// <summary>
-    /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
-    /// clients close the connections when the calls that cross the request have ended; those are served.
+    /// Checks all sessions once and sends a GoAway to those without a call for the idle timeout. Calls that cross the
+    /// GoAway are served. The client closes its connection when they have ended.
     /// </summary>
     public void CheckIdle()
     {
-        ServerSession[] idle;
+        List<ServerSession> idle = [];
         using (_gate.Enter())
         {
-            idle = _isStopping ? [] : [.. _connections.Select(one => one.Session!).Where(one => one.CheckIdle())];
+            foreach (ServerConnection connection in _isStopping ? [] : _connections)
+            {
+                if (connection.Session!.CheckIdle())
+                {
+                    idle.Add(connection.Session);
+                }
+            }
         }
 
         foreach (ServerSession session in idle)
@@ -79,13 +85,13 @@ internal sealed class ServerCore
     }
 
     /// <summary>
-    /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
-    /// the grace period, which <paramref name="graceEnded"/> ends, it cancels the remaining methods and closes the
-    /// connections.
+    /// Stops the server gracefully: accepts no more clients, refuses new calls, and lets running methods finish.
+    /// <paramref name="graceEnded"/> ends the grace period; then the remaining methods are cancelled and the
+    /// connections are closed.
     /// </summary>
     public async Task StopAsync(CancellationToken graceEnded)
     {
-        // The listener ends first: a client that it still accepts is told to leave like any other.
+        // The listener ends first: a client that it still accepts then gets a GoAway like any other.
         await _listener.DisposeAsync().ConfigureAwait(false);
         ServerConnection[] connections = BeginStop();
         foreach (ServerConnection connection in connections)
@@ -107,33 +113,34 @@ internal sealed class ServerCore
         await WaitAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
 
-        // The handlers of the user for the ends of sessions.
-        Task forgotten = Task.WhenAll(connections.Select(one => one.SessionEnded));
-        await WaitAsync(forgotten, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        // Wait for the handlers of the user for the ends of sessions.
+        Task sessionsEnded = Task.WhenAll(connections.Select(one => one.SessionEnded));
+        await WaitAsync(sessionsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
     }
 
-    // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
-    // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
-    // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
+    // A call that crosses the GoAway must be read and refused, so that its client retries it on another connection;
+    // after a close the client would not know whether it ran. A client closes its connection when it has read the
+    // GoAway and its calls have ended. The timeout is for clients that do not read. One-way calls that crossed the
+    // GoAway may run for the rest of the grace period.
     private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
-        Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
-        await WaitAsync(gone, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
-        Task oneWays = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
-        await WaitAsync(oneWays, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        Task closed = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
+        await WaitAsync(closed, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
+        Task oneWayCallsEnded = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
+        await WaitAsync(oneWayCallsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
     }
 
-    // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
-    // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
+    // Waits for the release of instances, and for a short time even after the grace period. A method that ignores its
+    // token, or a release in user code, may take longer; its instance is released later.
     private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
-        Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(ofSessions, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
-        Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(ofServer, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        Task sessionInstances = Task.WhenAll(connections.Select(one => one.Session!.Released));
+        await WaitAsync(sessionInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAsync(sessionInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        Task serverInstances = _settings.Instances.EndAsync(_settings.Logger);
+        await WaitAsync(serverInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAsync(serverInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
     private static async Task CloseAsync(ServerConnection[] connections)
@@ -184,7 +191,7 @@ internal sealed class ServerCore
 
         if (!isAccepted)
         {
-            // The close runs the user's logger, which the door's loop must not.
+            // Closing calls the user's logger, and user code must not run on the event loop of the listeners.
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
@@ -217,7 +224,7 @@ internal sealed class ServerCore
         await _observer.OnEndedAsync(session).ConfigureAwait(false);
     }
 
-    // A stop must still find the methods of one-way calls.
+    // A closed connection stays in the list until its one-way calls have ended, so that a stop can end them.
     private async Task RemoveWhenOrphansEndAsync(ServerConnection connection)
     {
         await connection.WhenOrphansEndAsync().ConfigureAwait(false);

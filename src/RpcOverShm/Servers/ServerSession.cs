@@ -6,8 +6,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A connected channel as the server sees it: what outlives its connection, and what the server's user sees of it.
-/// Thread-safe.
+/// The server's state of one connected channel that outlives the connection, and the object that represents the channel
+/// to user code. Thread-safe.
 /// </summary>
 [SuppressMessage(
     "Design", "CA1001", Justification = "A source without a timer holds nothing, and users keep its token.")]
@@ -15,7 +15,7 @@ internal sealed class ServerSession
 {
     private readonly CancellationTokenSource _closed = new();
     private readonly ServerConnection _connection;
-    private int _quietLooks; // in a row
+    private int _quietChecks; // in a row
     private ServiceInstances? _instances; // made on first use
 
     /// <summary>Starts the session of a connection. The number is unique within the server.</summary>
@@ -56,15 +56,15 @@ internal sealed class ServerSession
     public Task Released => Volatile.Read(ref _instances)?.Released ?? Task.CompletedTask;
 
     /// <summary>
-    /// Looks once for calls and callbacks. Returns true, once, when the connection had none for the idle timeout. The
-    /// caller serialises the looks.
+    /// Checks once for calls and callbacks. Returns true once, when the connection has had none for the idle timeout.
+    /// The caller serialises the checks.
     /// </summary>
     public bool CheckIdle()
     {
         // A connection that was closed may still have methods of one-way calls.
         bool isQuiet = Connection.CloseReason is null && _connection.CheckQuiet();
-        _quietLooks = isQuiet ? _quietLooks + 1 : 0;
-        return _quietLooks == IdleTimer.QuietChecks;
+        _quietChecks = isQuiet ? _quietChecks + 1 : 0;
+        return _quietChecks == IdleTimer.QuietChecks;
     }
 
     /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>

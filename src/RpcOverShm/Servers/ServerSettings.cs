@@ -59,6 +59,6 @@ internal sealed record ServerSettings
     public required ILogger Logger { get; init; }
 
     /// <summary>Returns a marshaller that writes encoded responses.</summary>
-    public Marshaller<T> Encoded<T>(Marshaller<T> marshaller, WriteOptions? options) => MessageEncoding.Writing(
+    public Marshaller<T> WithEncoding<T>(Marshaller<T> marshaller, WriteOptions? options) => MessageEncoding.Writing(
         marshaller, MessageEncoding.MayCompress(options), ResponseCompressionLevel, MaxSendMessageBytes);
 }

@@ -6,12 +6,12 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Runs the calls of one service on its instances: creates them or finds them, waits for their turn, releases them.
-/// Innermost: interceptors run around it. Thread-safe.
+/// Runs the calls of one service on its instances: finds or creates an instance, waits until the call may enter it, and
+/// releases it. Interceptors run around this class. Thread-safe.
 /// </summary>
 /// <param name="settings">How the instances live and run.</param>
 /// <param name="create">
-/// Creates an instance for a session, null for none, and for a call, null if the instance outlives it.
+/// Creates an instance. The arguments are the session, null for none, and the call, null if the instance outlives it.
 /// </param>
 internal sealed class ServiceActivation<TService>(
     InstanceSettings settings, Func<object?, ServerCallContext?, Activation<TService>> create)
@@ -35,8 +35,8 @@ internal sealed class ServiceActivation<TService>(
     public Task RunAsync(ServerCallContext context, Func<TService, Task> run)
     {
         ServerCall call = ShmServerCallContext.CallOf(context) ?? throw new InvalidOperationException(
-            "An interceptor passes on a context that has lost its call: a context that wraps another one returns the "
-            + "UserState of that one.");
+            "An interceptor passed a ServerCallContext that does not belong to this call. "
+            + "A context that wraps another context must return the UserState of the wrapped context.");
         return settings.Lifetime == InstanceLifetime.Call
             ? RunOnOwnAsync(call, context, run)
             : RunOnSharedAsync(call, run);
@@ -70,9 +70,10 @@ internal sealed class ServiceActivation<TService>(
         GateTicket? ticket = null;
         try
         {
-            if (settings.Calls is not null && call.Running is null)
+            if (settings.MaxCalls is not null && call.Running is null)
             {
-                // In this method, so that the method of the user knows it.
+                // Set in this async method, so that the AsyncLocal flows to the user's method and not back to the
+                // caller.
                 call.Owner.SetRunningCall(call);
             }
 
@@ -94,7 +95,7 @@ internal sealed class ServiceActivation<TService>(
         }
     }
 
-    // Apart, so that a call with a known instance makes no closure, and its call no token.
+    // A method of its own, so that a call whose instance exists allocates neither a closure nor a cancellation token.
     private ValueTask<ServiceInstance> CreateOrWaitAsync(ServiceInstances instances, ServerCall call) =>
         instances.GetAsync(this, () => Create(call, context: null), call.CancellationToken);
 
@@ -105,15 +106,18 @@ internal sealed class ServiceActivation<TService>(
             return;
         }
 
-        if (gate.EnterOrWait(ticket, settings.Queued) is not { } isInside)
+        if (gate.EnterOrWait(ticket, settings.MaxQueued) is not { } isInside)
         {
             LimitEvents.Reached(
                 call.Settings.Logger,
                 InstanceSettings.QueuedOption,
-                settings.Queued,
+                settings.MaxQueued,
                 $"{call.Owner.PeerName}: a call of {call.MethodName} was refused.");
             throw new RpcException(StatusMapping.TooManyWaitingForInstance(
-                InstanceSettings.CallsOption, settings.Calls!.Value, InstanceSettings.QueuedOption, settings.Queued));
+                InstanceSettings.CallsOption,
+                settings.MaxCalls!.Value,
+                InstanceSettings.QueuedOption,
+                settings.MaxQueued));
         }
 
         if (!isInside)
@@ -124,11 +128,10 @@ internal sealed class ServiceActivation<TService>(
 
     private static Task BeginMethod(ServerCall call, Func<TService, Task> run, TService service)
     {
-        Task running = run(service)
-            ?? throw new InvalidOperationException("The method returned null in place of a task.");
+        Task running = MethodInvoker.ThrowIfNull(run(service));
         if (call.Ticket is { } ticket)
         {
-            ServerConnection.LeaveOrder(ticket);
+            ticket.LeaveOrder();
         }
 
         return running;
@@ -140,7 +143,7 @@ internal sealed class ServiceActivation<TService>(
         Activation<TService> made = create(session, context);
         if (made.Service is not null)
         {
-            CallGate? gate = settings.Calls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
+            CallGate? gate = settings.MaxCalls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
             return new Instance(made.Service, made.Release, gate);
         }
 
@@ -149,7 +152,7 @@ internal sealed class ServiceActivation<TService>(
             ?? new InvalidOperationException("The function returned null in place of a service.");
         ShmLog.ActivationFailed(logger, typeof(TService).Name, call.MethodName, failure);
 
-        // What the function has made before it failed. Not awaited: the call fails meanwhile.
+        // Release what the function had created before it failed. The release is not awaited: the call fails at once.
         _ = new Instance(service: null, made.Release, gate: null).ReleaseAsync(logger).AsTask();
         throw new RpcException(StatusMapping.NotActivated(failure, call.Settings.HasDetailedErrors));
     }

@@ -10,9 +10,9 @@ internal static class ServiceBinding
     /// <summary>The members of a service that a trimmed application keeps: its methods.</summary>
     public const DynamicallyAccessedMemberTypes Members = DynamicallyAccessedMemberTypes.PublicMethods;
 
-    /// <summary>Returns the BindService of the generated base class of a service.</summary>
+    /// <summary>Returns the generated BindService method for the base class of a service, as a delegate.</summary>
     /// <exception cref="ArgumentException">The class does not derive from a generated one.</exception>
-    public static Action<ServiceBinderBase, TService?> Generated<TService>()
+    public static Action<ServiceBinderBase, TService?> FindBindService<TService>()
         where TService : class
     {
         for (Type? type = typeof(TService); type is not null; type = type.BaseType)

@@ -33,18 +33,17 @@ internal sealed class ServiceInstances(bool isStriped = false)
     /// <summary>
     /// Counts a call that is about to use the instance of a service. Returns false if the owner has ended.
     /// </summary>
-    /// <param name="service">What stands for the service.</param>
+    /// <param name="service">The key of the service.</param>
     /// <param name="known">The instance; null if none was created yet: see <see cref="GetAsync"/>.</param>
     public bool TryBeginUse(object service, out ServiceInstance? known)
     {
         known = null;
         int part = _uses.Add();
 
-        // StoreLoad: the use is counted before this thread looks for the end. A thread that ends the use of the
-        // instances notes that before it looks for uses.
+        // StoreLoad: the use is counted before the end is checked. EndAsync sets the end before it checks for uses.
         if (_hasEnded)
         {
-            // Another thread may have seen this use, and left the release to it.
+            // Another thread may have counted this use and left the release to this thread.
             _uses.TakeBack(part);
             ReleaseIfUnused();
             return false;
@@ -58,7 +57,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         return true;
     }
 
-    /// <summary>Uncounts a call. The last one after the end has the instances released.</summary>
+    /// <summary>Uncounts a call. After the end, the last call releases the instances.</summary>
     public void EndUse()
     {
         _uses.Remove();
@@ -68,9 +67,11 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
     }
 
-    /// <summary>Returns the instance of a service. The first call creates it, or else the next one.</summary>
-    /// <param name="service">What stands for the service.</param>
-    /// <param name="create">Creates an instance. What it throws, the task reports.</param>
+    /// <summary>
+    /// Returns the instance of a service. The first call creates it; if that fails, the next call tries again.
+    /// </summary>
+    /// <param name="service">The key of the service.</param>
+    /// <param name="create">Creates an instance. The task fails with its exception.</param>
     /// <param name="cancellationToken">Ends the wait for another call that creates the instance.</param>
     public async ValueTask<ServiceInstance> GetAsync(
         object service, Func<ServiceInstance> create, CancellationToken cancellationToken)
@@ -92,8 +93,8 @@ internal sealed class ServiceInstances(bool isStriped = false)
     }
 
     /// <summary>
-    /// Ends the use of the instances: no more calls begin. When the last one has returned, the instances are released,
-    /// the last one that was created first. Returns <see cref="Released"/>.
+    /// Ends the use of the instances: no more calls may use them. When the last call has returned, they are released in
+    /// reverse order of their creation. Returns <see cref="Released"/>.
     /// </summary>
     public Task EndAsync(ILogger logger)
     {
@@ -135,8 +136,8 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
     }
 
-    // After the end no use begins, so a sum of 0 is final. A refused use may add 1 for a moment; it then calls this
-    // method itself.
+    // After the end no use begins, so a count of 0 is final. A refused use may add 1 for a moment, and then calls this
+    // method.
     private void ReleaseIfUnused()
     {
         if (_uses.Value > 0 || Interlocked.Exchange(ref _isReleasing, 1) == 1)

@@ -1,6 +1,8 @@
 namespace RpcOverShm.Servers;
 
-/// <summary>Receives the start and the end of each session of a server, and creates their public objects.</summary>
+/// <summary>
+/// Handles the start and the end of each session of a server, and creates the public object of a session.
+/// </summary>
 internal abstract class SessionObserver
 {
     /// <summary>Whether there are handlers for the start of a session.</summary>

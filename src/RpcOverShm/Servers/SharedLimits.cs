@@ -13,10 +13,10 @@ internal sealed class SharedLimits(ServerLimits limits)
     private readonly ConcurrentDictionary<uint, BufferBudget> _orphanBudgets = new(); // by user
 
     /// <summary>The gate of the calls of all connections.</summary>
-    public CallGate ServerGate { get; } = new(limits.Calls);
+    public CallGate ServerGate { get; } = new(limits.MaxCalls);
 
     /// <summary>The bytes that all connections may make this process keep.</summary>
-    public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.Bytes);
+    public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.MaxBytes);
 
     /// <summary>
     /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
@@ -24,6 +24,7 @@ internal sealed class SharedLimits(ServerLimits limits)
     /// </summary>
     public BufferBudget OrphanBudgetOf(uint userId) => _orphanBudgets.GetOrAdd(
         userId,
-        static (_, of) => new BufferBudget(ServerLimits.ConnectionBytesOption, of.limits.ConnectionBytes, of.Budget),
+        static (_, of) => new BufferBudget(
+            ServerLimits.ConnectionBytesOption, of.limits.MaxBytesPerConnection, of.Budget),
         (limits, Budget));
 }

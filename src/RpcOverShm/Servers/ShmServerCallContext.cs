@@ -12,8 +12,10 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     private CallItems? _userState;
     private AuthContext? _authContext;
 
-    /// <summary>The trailers that the method set; null if it never asked for them.</summary>
-    public Metadata? SetTrailers => _responseTrailers;
+    /// <summary>
+    /// The trailers that the method set; null if it never read <see cref="ServerCallContext.ResponseTrailers"/>.
+    /// </summary>
+    public Metadata? TrailersIfSet => _responseTrailers;
 
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
@@ -28,9 +30,6 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     private ServerCall Call => call;
 
     protected override IDictionary<object, object> UserStateCore => _userState ??= new CallItems(call);
-
-    /// <summary>The id of the connection on which the call came. For tests.</summary>
-    internal Guid ConnectionId => call.Owner.Connection.Id;
 
     protected override string MethodCore => call.MethodName;
 

@@ -35,7 +35,8 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
                 (call, context) => InvokeAsync(server, call, context),
             DuplexStreamingServerMethod<TRequest, TResponse> duplex =>
                 (call, context) => InvokeAsync(duplex, call, context),
-            _ => throw new ArgumentException($"{handler.GetType()} is no shape of a method.", nameof(handler)),
+            _ => throw new ArgumentException(
+                $"{handler.GetType()} is not one of the four handler types of gRPC methods.", nameof(handler)),
         };
         _generated =
             AbsentMarshaller<TRequest>.Is(method.RequestMarshaller)
@@ -63,7 +64,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     public override IEnumerable<string> CodecNames =>
         _generated is null ? _byCodec.Keys : _byCodec.Keys.Prepend(MarshallerProvider.Generated);
 
-    public override bool Offers(string? codec) =>
+    public override bool Supports(string? codec) =>
         codec is null ? _generated is not null : _byCodec.ContainsKey(codec);
 
     public override Task InvokeAsync(ServerCall call, ShmServerCallContext context) => _invoke(call, context);
@@ -72,7 +73,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private Task InvokeAsync(
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
-        Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
+        Task<TResponse> running = MethodInvoker.ThrowIfNull(unary(ReadRequest(call), context));
         if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsSendQueueFull)
         {
             return EndLaterAsync(call, context, running);
@@ -84,14 +85,14 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
 
     private Task InvokeAsync(
         ClientStreamingServerMethod<TRequest, TResponse> client, ServerCall call, ShmServerCallContext context) =>
-        EndLaterAsync(call, context, NotNull(client(Requests(call), context)));
+        EndLaterAsync(call, context, MethodInvoker.ThrowIfNull(client(Requests(call), context)));
 
     private async Task InvokeAsync(
         ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
     {
         TRequest request = ReadRequest(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(server(request, responses, context)).ConfigureAwait(false);
+        await MethodInvoker.ThrowIfNull(server(request, responses, context)).ConfigureAwait(false);
     }
 
     private async Task InvokeAsync(
@@ -99,7 +100,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         RequestStreamReader<TRequest> requests = Requests(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
+        await MethodInvoker.ThrowIfNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
     private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running)
@@ -113,14 +114,14 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
 
         owner.LeaveServerGate(call);
-        await owner.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {
             call.EndWith(ResponseMarshaller(call), response, context);
         }
         finally
         {
-            owner.OnAnswered();
+            owner.OnResponseQueued();
         }
     }
 
@@ -133,12 +134,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 
-    /// <summary>Returns the task of a method; throws if the method returned null.</summary>
-    private static T NotNull<T>(T? task)
-        where T : Task =>
-        task ?? throw new InvalidOperationException("The method returned null in place of a task.");
-
-    // An inspected call has marshallers of its own: they know its metadata, and count its messages.
+    // An inspected call has its own marshallers, because they hold its metadata and count its messages.
     private Marshaller<TRequest> RequestMarshaller(ServerCall call)
     {
         Marshaller<TRequest> own = Of(call).Request;
@@ -147,16 +143,17 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true));
         }
 
-        return call.RequestMark == MessageMark.None ? own : Decoding(call, own);
+        return call.RequestMark == MessageMark.None ? own : WithDecoding(call, own);
     }
 
     // Apart, so that a call that is not encoded makes no closure.
-    private static Marshaller<TRequest> Decoding(ServerCall call, Marshaller<TRequest> own) => MessageEncoding.Reading(
-        own,
-        call.Settings.MaxReceiveMessageBytes,
-        call.Settings.Side,
-        call.RequestMark == MessageMark.Gzip,
-        isCompressed => call.IsLastRequestCompressed = isCompressed);
+    private static Marshaller<TRequest> WithDecoding(ServerCall call, Marshaller<TRequest> own) =>
+        MessageEncoding.Reading(
+            own,
+            call.Settings.MaxReceiveMessageBytes,
+            call.Settings.Side,
+            call.RequestMark == MessageMark.Gzip,
+            isCompressed => call.IsLastRequestCompressed = isCompressed);
 
     private Marshaller<TResponse> ResponseMarshaller(ServerCall call)
     {

@@ -55,7 +55,7 @@ internal static class ServerViolations
         new(
             "continuation of no message",
             peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes),
-            "a message that has not begun"),
+            "that has not begun"),
         new(
             "continuation of no head",
             peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
@@ -79,7 +79,7 @@ internal static class ServerViolations
         {
             peer.Send(FrameKind.Message, First, 0, body: Message("x"), argument: (uint)Message("x").Length);
             peer.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
-        }, "A message in the end of call"),
+        }, "has a message, but the call has had other messages"),
         new("good end in the middle of a message", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);

@@ -55,7 +55,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         Assert.That(meanwhile.IsFull);
         Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
         Assert.That(
-            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("leaves responses unread"));
         Assert.That($"{logged.Level}", Is.EqualTo("Warning"));
         Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
         await AssertNothingKeptAsync(rig, budget);
@@ -144,7 +144,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         mayEnd[0].SetResult();
         await Timeouts.Eventually(() => budget.IsSendQueueFull);
         mayEnd[1].SetResult();
-        await Timeouts.Eventually(() => served.Late == 1, "the second answer waits");
+        await Timeouts.Eventually(() => served.UnsentResponses == 1, "the second answer waits");
 
         Task<Payload>[] others =
             [.. Enumerable.Range(0, 2).Select(_ => rig.Client.UnaryAsync(Payloads.Of("both")).ResponseAsync)];
@@ -183,7 +183,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
 
         await Timeouts.Eventually(() => Volatile.Read(ref begun) == Calls);
         mayWrite.SetResult();
-        await Timeouts.Eventually(() => served.Late == Calls - CountMessages());
+        await Timeouts.Eventually(() => served.UnsentResponses == Calls - CountMessages());
         int serialised = CountMessages();
         long bytes = budget.UnsentBytes;
         int ended = 0;
@@ -286,7 +286,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         await Timeouts.Eventually(() => Volatile.Read(ref begun) == Calls);
         mayEnd.SetResult();
         await Timeouts.Eventually(
-            () => Volatile.Read(ref ended) == Calls && served.Late == Calls - CountAnswers());
+            () => Volatile.Read(ref ended) == Calls && served.UnsentResponses == Calls - CountAnswers());
         int before = CountAnswers();
         peer.Dispose();
         await Timeouts.Eventually(() => served.Running == 0, "all methods have returned");

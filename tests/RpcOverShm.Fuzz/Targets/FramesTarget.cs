@@ -64,7 +64,12 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
     protected override Connection Connect(PeerLink link)
     {
         var limits = new ServerLimits(
-            (int)MaxCalls, Calls: null, Queued: 2, ConnectionBytes: 20_000, Bytes: 20_000, TimeSpan.FromHours(1));
+            (int)MaxCalls,
+            MaxCalls: null,
+            MaxQueuedPerConnection: 2,
+            MaxBytesPerConnection: 20_000,
+            MaxBytes: 20_000,
+            TimeSpan.FromHours(1));
         var settings = new ServerSettings
         {
             MaxReceiveMessageBytes = 1000,

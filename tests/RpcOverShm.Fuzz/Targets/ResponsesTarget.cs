@@ -134,7 +134,7 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
         }
     }
 
-    private sealed class BytesMethod() : AnsweredMethod<byte[]>(
+    private sealed class BytesMethod() : ResponseMethod<byte[]>(
         Settings(), new Method<byte[], byte[]>(MethodType.Unary, "f", "U", s_bytes, s_bytes), s_bytes)
     {
         private static readonly Marshaller<byte[]> s_bytes =

@@ -60,5 +60,5 @@ internal sealed class CallTimeoutTests
     [TestCase(7, false, ExpectedResult = 7)]
     [TestCase(0, false, ExpectedResult = 0)]
     public int Limit_OfACall_IsItsDeadlineOrTheTime(int? own, bool limitsDeadlines) =>
-        (int)new CallTimeout(5 * s_second, limitsDeadlines).Limit(own * s_second).TotalSeconds;
+        (int)new CallTimeout(5 * s_second, limitsDeadlines).Apply(own * s_second).TotalSeconds;
 }

@@ -195,7 +195,7 @@ internal sealed class ClientCallTests
         string response = first.TakeResponse();
 
         SingleResponseCall<string> second = _rig.Start(SingleResponseCall<string>.ForThisThread(_method));
-        (bool IsDone, bool IsOver, bool IsAnswered) before = (second.IsDone, second.IsOver, second.IsAnswered);
+        (bool IsDone, bool IsOver, bool HasResponse) before = (second.IsDone, second.IsOver, second.HasResponse);
         second.EndByServer(Planned);
 
         Assert.That(response, Is.EqualTo("one"));
@@ -267,7 +267,7 @@ internal sealed class ClientCallTests
     public async Task EndedToken_AskedForAtAnyTime_FiresOnThePoolAndSurvivesItsCallbacks()
     {
         SingleResponseCall<string> early = Unary(isBlocking: false);
-        early.TryArm(default, isLongBegun: true);
+        early.TryArm(default, mayStartSlowly: true);
         var fired = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
         using var first = early.Ended.Register(() => fired.SetResult(Thread.CurrentThread.IsThreadPoolThread));
         using var last = early.Ended.Register(() => throw new InvalidOperationException("A callback of a user."));
@@ -276,7 +276,7 @@ internal sealed class ClientCallTests
 
         Assert.That(await fired.Task.Bounded(), Is.True);
         SingleResponseCall<string> late = Unary(isBlocking: false);
-        late.TryArm(default, isLongBegun: true);
+        late.TryArm(default, mayStartSlowly: true);
         late.Dispose();
         await Timeouts.Eventually(() => late.Ended.IsCancellationRequested);
     }
@@ -326,7 +326,7 @@ internal sealed class ClientCallTests
 
     private SingleResponseCall<string> Unary(bool isBlocking) => new(_method, isBlocking ? new AutoResetLatch() : null);
 
-    private sealed class PayloadMethod() : AnsweredMethod<ShmPayload>(
+    private sealed class PayloadMethod() : ResponseMethod<ShmPayload>(
         LooseMethod.SettingsWith(new LogGuard()), LooseMethod.MethodOf(ShmPayload.Marshaller), ShmPayload.Marshaller)
     {
         public override void Start(ClientCall call, object snapshot) =>

@@ -6,7 +6,7 @@ namespace RpcOverShm.Tests.Clients;
 
 /// <summary>A method of no channel: a test sends its calls by hand or not at all, and ends them.</summary>
 internal sealed class LooseMethod(LogGuard? log = null)
-    : AnsweredMethod<string>(
+    : ResponseMethod<string>(
         SettingsWith(log ?? new LogGuard()), MethodOf(Marshallers.StringMarshaller), Marshallers.StringMarshaller)
 {
     public static Method<T, T> MethodOf<T>(Marshaller<T> marshaller) =>

@@ -14,8 +14,8 @@ public class LimitDefaultTests
         ServerLimits without = Limits(null, memoryBytes);
         ServerLimits with = Limits(number, memoryBytes);
 
-        Assert.That(without.ConnectionBytes, Is.GreaterThanOrEqualTo(with.ConnectionBytes));
-        Assert.That(without.Bytes, Is.GreaterThanOrEqualTo(with.Bytes));
+        Assert.That(without.MaxBytesPerConnection, Is.GreaterThanOrEqualTo(with.MaxBytesPerConnection));
+        Assert.That(without.MaxBytes, Is.GreaterThanOrEqualTo(with.MaxBytes));
     }
 
     [Test]
@@ -24,7 +24,7 @@ public class LimitDefaultTests
         ServerLimits small = Limits(null, SmallMemory);
         ServerLimits large = Limits(null, 64L << 30);
 
-        Assert.That((small.Bytes, large.Bytes), Is.EqualTo((2L * int.MaxValue, 16L << 30)));
+        Assert.That((small.MaxBytes, large.MaxBytes), Is.EqualTo((2L * int.MaxValue, 16L << 30)));
     }
 
     private static ServerLimits Limits(int? maxReceiveMessageSize, long memoryBytes) =>

@@ -40,7 +40,13 @@ internal sealed class ServedRig : IDisposable
 
     /// <summary>Limits that no test reaches.</summary>
     public static ServerLimits Limits { get; } =
-        new(PerConnection: 100, Calls: null, Queued: 100, 1 << 20, 1 << 20, TimeSpan.FromSeconds(30));
+        new(
+            MaxCallsPerConnection: 100,
+            MaxCalls: null,
+            MaxQueuedPerConnection: 100,
+            1 << 20,
+            1 << 20,
+            TimeSpan.FromSeconds(30));
 
     public ServerConnection Server { get; }
 

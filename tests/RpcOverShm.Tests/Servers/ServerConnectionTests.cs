@@ -68,14 +68,14 @@ internal sealed class ServerConnectionTests
         rig.Server.StopAccepting();
         Status?[] refusals =
         [
-            rig.Server.TryAdmit(isOfChain: false),
-            rig.Server.TryAdmit(isOfChain: !isOneWay, isOneWay),
+            rig.Server.TryAdmit(isInChain: false),
+            rig.Server.TryAdmit(isInChain: !isOneWay, isOneWay),
         ];
         rig.Server.EndAllCalls(StatusMapping.ServerStopping);
 
         Assert.That(refusals, Is.EqualTo(new Status?[] { StatusMapping.ServerStopping, null }));
         Assert.That(
-            rig.Server.TryAdmit(isOfChain: !isOneWay, isOneWay), Is.EqualTo(StatusMapping.ServerStopping));
+            rig.Server.TryAdmit(isInChain: !isOneWay, isOneWay), Is.EqualTo(StatusMapping.ServerStopping));
     }
 
     [Test]
@@ -85,18 +85,18 @@ internal sealed class ServerConnectionTests
         using var rig = new ServedRig();
         rig.Server.Budget.TakeUnsent(rig.Server.Budget.LimitBytes);
         var ended = new CancellationToken(canceled: true);
-        await rig.Server.WaitToAnswerAsync(ended); // It costs the code of the method once.
-        rig.Server.OnAnswered();
+        await rig.Server.WaitToSendResponseAsync(ended); // It costs the code of the method once.
+        rig.Server.OnResponseQueued();
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         for (int i = 0; i < Waits; i++)
         {
             using var cancel = new CancellationTokenSource();
-            Task waiting = rig.Server.WaitToAnswerAsync(cancel.Token);
+            Task waiting = rig.Server.WaitToSendResponseAsync(cancel.Token);
             Assert.That(waiting.IsCompleted, Is.False);
             await cancel.CancelAsync();
             await waiting.Bounded();
-            rig.Server.OnAnswered();
+            rig.Server.OnResponseQueued();
         }
 
         // A wait that stayed would have a hundred bytes and more.
@@ -109,7 +109,8 @@ internal sealed class ServerConnectionTests
     {
         const int Calls = 10_000;
         const int Bytes = 1 << 30;
-        var limits = new ServerLimits(PerConnection: 1, Calls: null, Calls, Bytes, Bytes, TimeSpan.FromSeconds(30));
+        var limits = new ServerLimits(
+            MaxCallsPerConnection: 1, MaxCalls: null, Calls, Bytes, Bytes, TimeSpan.FromSeconds(30));
         var links = new LinkPair(clientRing: 4 << 20, maxCalls: 2 * Calls);
         using var rig = new ServedRig(limits, links: links, isUnaryOrdered: true)
         {

@@ -12,7 +12,7 @@ public class ServiceBindingTests
     public void Of_AServiceWithAnOverride_ANewMethodAndOverloads_RunsTheOverride()
     {
         var bound = new InstanceMethods<Derived>(Activation<Derived>());
-        ServiceBinding.Generated<Derived>()(new ActivatedService<Derived>(bound), null);
+        ServiceBinding.FindBindService<Derived>()(new ActivatedService<Derived>(bound), null);
 
         (_, IReadOnlyCollection<string> methods) = bound.Build();
         Assert.That(methods, Does.Contain("/rpcovershm.testing.Conformance/Echo"));
@@ -41,7 +41,8 @@ public class ServiceBindingTests
 
     [Test]
     public void Generated_OfAnotherClass_IsRefused() => Assert.That(
-        () => ServiceBinding.Generated<string>(), Throws.ArgumentException.With.Message.Contains("System.String"));
+        () => ServiceBinding.FindBindService<string>(),
+        Throws.ArgumentException.With.Message.Contains("System.String"));
 
     private static ServiceActivation<T> Activation<T>()
         where T : class, new() => new(

@@ -4,7 +4,7 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
-internal abstract class AnsweredMethod<TResponse>(
+internal abstract class ResponseMethod<TResponse>(
     ClientSettings settings, IMethod method, Marshaller<TResponse> responses, CallTimeout? timeout = null)
     where TResponse : class
 {
@@ -23,7 +23,10 @@ internal abstract class AnsweredMethod<TResponse>(
     public CallInspection? Inspect(in CallOptions options) =>
         settings.Observer is { } observer ? new CallInspection(observer, Name, options.Headers) : null;
 
-    /// <summary>Makes a call, observed if somebody listens; see <see cref="CallObservation.OfClient"/>.</summary>
+    /// <summary>
+    /// Makes a call, and observes it if there are listeners of traces or metrics; see
+    /// <see cref="CallObservation.OfClient"/>.
+    /// </summary>
     public TCall Observe<TCall>(in CallOptions options, Func<CallOptions, CallObservation?, TCall> start) =>
         CallObservation.OfClient(Name, settings.Authority, options, start);
 
@@ -31,8 +34,8 @@ internal abstract class AnsweredMethod<TResponse>(
     public abstract void Start(ClientCall call, object snapshot);
 
     /// <summary>
-    /// Returns the response of a one-way call: what the method's own marshaller reads from no bytes, which for a
-    /// generated message is an empty one. Null if it cannot read that.
+    /// Returns the response of a one-way call: the message that the marshaller of the method deserialises from zero
+    /// bytes. For a generated message that is an empty message. Null if the marshaller throws.
     /// </summary>
     public abstract TResponse? CreateEmptyResponse();
 }
