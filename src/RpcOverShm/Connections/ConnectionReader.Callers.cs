@@ -25,16 +25,11 @@ internal sealed partial class ConnectionReader
     // watchdog arms it later, once for all; for rare ones that would cost more.
     private const int IdleMilliseconds = 2;
 
-    private static readonly int s_processors = Environment.ProcessorCount;
-
     private readonly SpinBudget _dataSpin = new();
     private readonly SpinBudget _signalSpin = new();
     private readonly Action _alarm;
     private readonly Action<Exception> _onCallbackFailed;
     private long _lastFoundArmedAt; // when a caller last found the ring armed; only the holder of the role uses it
-
-    /// <summary>Whether blocked callers could keep all processors busy, so that a wait begins with yields.</summary>
-    private bool IsOversubscribed => _blocked >= s_processors;
 
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
@@ -223,7 +218,7 @@ internal sealed partial class ConnectionReader
             long since = 0;
             if (!ReceiveForCaller(mine)
                 && !CloseIfPeerGone(isPeerGone)
-                && !_dataSpin.SpinUntil(new DataCondition(_ring, mine), out since, IsOversubscribed))
+                && !_dataSpin.SpinUntil(new DataCondition(_ring, mine), out since))
             {
                 TimeSpan left = lease.GetReadingTimeLeft();
                 if (left == TimeSpan.Zero)
@@ -305,7 +300,7 @@ internal sealed partial class ConnectionReader
     private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
     {
         AutoResetLatch waiter = call.Waiter!;
-        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role), out _, IsOversubscribed))
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role)))
         {
             waiter.Clear();
             return;

@@ -37,7 +37,7 @@ internal static class ProcessCounts
         ]);
         Total(TelemetryNames.LostWakeUps, "{wakeup}", "Wake-ups that never came: a defect.", () =>
             [new(LostWakeUps.Value)]);
-        Total(TelemetryNames.Spins, "{spin}", "Spins of more than about 5 µs.", () =>
+        Total(TelemetryNames.Spins, "{spin}", "Spins of more than about 2 µs.", () =>
         [
             Tagged(SpinsMet.Value, TelemetryNames.Result, "met"),
             Tagged(SpinsInVain.Value, TelemetryNames.Result, "vain"),

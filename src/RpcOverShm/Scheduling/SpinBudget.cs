@@ -14,7 +14,8 @@ namespace RpcOverShm.Scheduling;
 /// <para>
 /// A spin alternates bursts of pause instructions with a yield. Without the yield it would starve the very peer that it
 /// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
-/// without spinning, 64 callers there make 240,000 calls a second instead of 600,000.
+/// without spinning, 64 callers there make 240,000 calls a second instead of 600,000. After a yield that gave the
+/// processor away there is no burst: another thread wants this processor.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
 /// At most (number of processors - 1) threads of this process spin for longer than a moment at a time; none spins on a
@@ -30,14 +31,11 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     // long (100 KiB to copy and parse), spinning takes a third of the time of sleeping, and less processor time.
     private const int LongestMicroseconds = 100;
     private const int BurstMicroseconds = 2;
-    private const int PausesPerCheck = 16;
+    private const int PausesPerClockRead = 16;
 
-    // About 5 µs, with a yield each 2 µs.
-    private const int UncountedPauses = 128;
-    private const int PausesPerYield = 43;
-
-    // Measured with 8 blocking callers on two processors: 64 are no better.
-    private const int YieldsInACrowd = 16;
+    // Measured with 8 blocking callers on two processors: 64 are no better, and those that fit into the budget are too
+    // few.
+    private const int MaxUncountedYields = 16;
 
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
@@ -53,6 +51,9 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     private long _budgetTicks = s_firstTicks;
     private int _skipped;
 
+    // The last yield gave the processor away. Each thread that waits here may set it.
+    private bool _sharesProcessor;
+
     /// <summary>The upper limit of every budget.</summary>
     public static TimeSpan Longest => TimeSpan.FromMicroseconds(LongestMicroseconds);
 
@@ -66,10 +67,9 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
     /// <summary>
     /// Spins as the other overload does, and returns also the time stamp of the beginning of the wait, for
-    /// <see cref="RecordSleep"/>; 0 if the condition was met at once. In a crowd as many threads wait as there are
-    /// processors. There it yields before it pauses: a pause would keep the next thread from its turn.
+    /// <see cref="RecordSleep"/>; 0 if the condition was met at once.
     /// </summary>
-    public bool SpinUntil<TCondition>(TCondition condition, out long since, bool isCrowded = false)
+    public bool SpinUntil<TCondition>(TCondition condition, out long since)
         where TCondition : struct, ISpinCondition
     {
         since = 0;
@@ -86,14 +86,15 @@ internal sealed class SpinBudget(SlowYields? yields = null)
             return false;
         }
 
+        long now = start;
         if (_yields.AreExpected(start))
         {
-            return PauseBriefly(condition);
+            return SpinBurst(condition, ref now);
         }
 
         // Most waits for a peer that is awake end here. They are not counted: that would be two interlocked operations
         // on a word that all waits of the process share.
-        if (isCrowded ? YieldUntil(condition) : SpinBriefly(condition))
+        if (YieldWhileShared(condition, ref now) || (!_sharesProcessor && SpinBurst(condition, ref now)))
         {
             if (_budgetTicks < s_firstTicks)
             {
@@ -111,7 +112,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         bool isMet = false;
         try
         {
-            isMet = Spin(condition, start, budget);
+            isMet = Spin(condition, now, start + budget);
         }
         finally
         {
@@ -138,18 +139,13 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         }
     }
 
-    private bool SpinBriefly<TCondition>(TCondition condition)
+    // While another thread wants this processor, and perhaps the awaited one does, a burst would keep it from its turn.
+    private bool YieldWhileShared<TCondition>(TCondition condition, ref long now)
         where TCondition : struct, ISpinCondition
     {
-        for (int i = 1; i <= UncountedPauses; i++)
+        for (int i = 0; i < MaxUncountedYields && _sharesProcessor && !_yields.AreExpected(now); i++)
         {
-            Pause();
-            if (i % PausesPerYield == 0)
-            {
-                Yield();
-            }
-
-            if (condition.IsMet)
+            if (IsMetAfterYield(condition, ref now))
             {
                 return true;
             }
@@ -158,79 +154,55 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         return false;
     }
 
-    private bool YieldUntil<TCondition>(TCondition condition)
+    // Follows a burst or yields.
+    private bool Spin<TCondition>(TCondition condition, long now, long end)
         where TCondition : struct, ISpinCondition
     {
-        for (int i = 0; i < YieldsInACrowd; i++)
+        while (now <= end)
         {
-            long now = Yield();
-            if (condition.IsMet)
-            {
-                return true;
-            }
-
-            if (_yields.AreExpected(now))
-            {
-                break;
-            }
-        }
-
-        return false;
-    }
-
-    // About 2 µs: an answer of a peer that runs on another processor comes as quickly.
-    private static bool PauseBriefly<TCondition>(TCondition condition)
-        where TCondition : struct, ISpinCondition
-    {
-        for (int i = 0; i < PausesPerYield; i++)
-        {
-            Pause();
-            if (condition.IsMet)
+            if (IsMetAfterYield(condition, ref now)
+                || (!_sharesProcessor && SpinBurst(condition, ref now)))
             {
                 return true;
             }
         }
 
-        return false;
+        return condition.IsMet;
     }
 
-    // Returns the time stamp after the yield.
-    private long Yield()
+    private bool IsMetAfterYield<TCondition>(TCondition condition, ref long now)
+        where TCondition : struct, ISpinCondition
     {
-        long before = Stopwatch.GetTimestamp();
+        long before = now;
         Thread.Yield();
-        long after = Stopwatch.GetTimestamp();
-        _yields.Note(before, after);
-        return after;
+        now = Stopwatch.GetTimestamp();
+        _yields.Note(before, now);
+        _sharesProcessor = now - before > s_burstTicks;
+        return condition.IsMet;
     }
 
-    private bool Spin<TCondition>(TCondition condition, long start, long budget)
+    // A peer that is awake on another processor mostly answers within one burst. The time is measured, because a pause
+    // takes ten times as long on some processors as on others.
+    private static bool SpinBurst<TCondition>(TCondition condition, ref long now)
         where TCondition : struct, ISpinCondition
     {
-        long burstStart = start;
-        while (true)
+        long end = now + s_burstTicks;
+        do
         {
-            for (int i = 0; i < PausesPerCheck; i++)
+            for (int i = 0; i < PausesPerClockRead; i++)
             {
+                Pause();
                 if (condition.IsMet)
                 {
                     return true;
                 }
-
-                Pause();
             }
 
-            long now = Stopwatch.GetTimestamp();
-            if (now - start > budget)
-            {
-                return condition.IsMet;
-            }
-
-            if (now - burstStart > s_burstTicks)
-            {
-                burstStart = Yield();
-            }
+            now = Stopwatch.GetTimestamp();
         }
+        while (now < end);
+
+        return false;
     }
 
     private long NextBudget()

@@ -1,15 +1,14 @@
 using System.Diagnostics;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Scheduling;
 
 public class SpinBudgetTests
 {
-    // Made before a spin counts.
-    private const int ChecksUncounted = 128;
-
-    // More than those.
-    private const int ChecksOfAMoment = 160;
+    private const int ChecksPerBurst = 16;
+    private const int MaxUncountedYields = 16;
+    private static readonly TimeSpan s_burst = TimeSpan.FromMicroseconds(2);
 
     // Far more than halve the budget to zero: those that find all other processors spinning leave it.
     private const int MostFailures = 100_000;
@@ -44,15 +43,33 @@ public class SpinBudgetTests
         Assert.That(checks.Count, Is.GreaterThan(16));
     }
 
-    [TestCase(true)]
-    [TestCase(false)]
-    public void SpinUntil_InACrowd_YieldsFirst(bool isCrowded)
+    // With a burst in each wait there are more than a hundred checks.
+    [Test]
+    public void SpinUntil_WhatAThreadOnTheSameProcessorDoes_YieldsInsteadOfPausing()
     {
-        var yields = new SlowYields(TimeSpan.FromTicks(-1)); // Two yields in a row say that yields are slow.
-        var budget = new SpinBudget(yields);
+        const int Rounds = 2000;
+        const int MostChecksOfARound = 20;
+        int processor = Thread.GetCurrentProcessorId();
+        int[] turns = [0, 0];
+        long[] checks = [0, 0];
 
-        Assert.That(budget.SpinUntil(new Condition(new Checks(metAt: 3)), out _, isCrowded));
-        Assert.That(yields.AreExpected(Stopwatch.GetTimestamp()), Is.EqualTo(isCrowded));
+        TestThread.RunAll("shares a processor", 2, mine =>
+        {
+            NativeCalls.StayOn(processor);
+            var budget = new SpinBudget(s_yields);
+            for (int round = 1; round <= Rounds; round++)
+            {
+                var condition = new Turn(turns, 1 - mine, mine == 0 ? round - 1 : round, checks, mine);
+                while (!budget.SpinUntil(condition))
+                {
+                    Thread.Yield();
+                }
+
+                Volatile.Write(ref turns[mine], round);
+            }
+        });
+
+        Assert.That(checks, Is.All.LessThan(Rounds * MostChecksOfARound));
     }
 
     [Test]
@@ -141,7 +158,7 @@ public class SpinBudgetTests
         Checks[] busy =
         [
             .. Enumerable.Range(1, Environment.ProcessorCount - 1)
-                .Select(_ => new Checks(metAt: ChecksOfAMoment + 2, mayEnd)),
+                .Select(_ => new Checks(metAt: long.MaxValue, mayEnd)),
         ];
         TestThread[] spinners =
         [
@@ -153,14 +170,15 @@ public class SpinBudgetTests
             Assert.That(checks.Entered.Wait(Timeouts.Wait), "The thread spins.");
         }
 
-        Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: ChecksOfAMoment / 2))));
+        Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: ChecksPerBurst / 2))));
         var mine = new Checks(metAt: long.MaxValue);
         bool isMet = _budget.SpinUntil(new Condition(mine));
         mayEnd.Set();
         Array.ForEach(spinners, spinner => spinner.Join());
 
         Assert.That(isMet, Is.False);
-        Assert.That(mine.Count, Is.EqualTo(1 + ChecksUncounted));
+        Assert.That(mine.Count, Is.GreaterThan(1));
+        Assert.That(mine.IsSpinCounted, Is.False);
         Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: 5))), "There is room again.");
     }
 
@@ -173,7 +191,7 @@ public class SpinBudgetTests
         {
             try
             {
-                var broken = new Checks(metAt: ChecksOfAMoment + 1, isBroken: true);
+                var broken = new Checks(metAt: long.MaxValue, isBroken: true);
                 new SpinBudget(s_yields).SpinUntil(new Condition(broken));
             }
             catch (InvalidOperationException)
@@ -215,25 +233,50 @@ public class SpinBudgetTests
         public bool IsMet => checks.Check();
     }
 
+    /// <summary>The other thread has had its turn. Counts the checks of this one.</summary>
+    private readonly struct Turn(int[] turns, int other, int round, long[] checks, int mine) : ISpinCondition
+    {
+        public bool IsMet
+        {
+            get
+            {
+                checks[mine]++;
+                return Volatile.Read(ref turns[other]) >= round;
+            }
+        }
+    }
+
     /// <summary>Counts the checks, and decides when the condition is met.</summary>
     private sealed class Checks(long metAt, ManualResetEventSlim? mayEnd = null, bool isBroken = false)
     {
+        private long _since;
+        private int _late;
+
         public ManualResetEventSlim Entered { get; } = new();
 
         public long Count { get; private set; }
 
-        public void Restart() => Count = 0;
+        /// <summary>Whether more checks came after the time of a burst than a spin makes before it counts.</summary>
+        public bool IsSpinCounted => _late > ChecksPerBurst + MaxUncountedYields;
+
+        public void Restart() => (Count, _late) = (0, 0);
 
         public bool Check()
         {
-            Count++;
-            if (Count > ChecksOfAMoment && mayEnd is not null)
+            _since = Count++ == 0 ? Stopwatch.GetTimestamp() : _since;
+            _late += Stopwatch.GetElapsedTime(_since) > s_burst ? 1 : 0;
+            if (IsSpinCounted && isBroken)
             {
-                Entered.Set();
-                mayEnd.Wait(Timeouts.Wait);
+                throw new InvalidOperationException("The check is broken.");
             }
 
-            return Count >= metAt && (isBroken ? throw new InvalidOperationException("The check is broken.") : true);
+            if (IsSpinCounted && mayEnd is not null)
+            {
+                Entered.Set();
+                return mayEnd.Wait(Timeouts.Wait);
+            }
+
+            return Count >= metAt;
         }
     }
 }

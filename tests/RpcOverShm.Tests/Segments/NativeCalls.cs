@@ -35,6 +35,17 @@ internal static partial class NativeCalls
     [LibraryImport("libc", EntryPoint = "link", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     public static partial int MakeHardLink(string file, string name);
 
+    [LibraryImport("libc", EntryPoint = "sched_setaffinity", SetLastError = true)]
+    private static partial int SetAffinity(int thread, nuint size, ReadOnlySpan<byte> mask);
+
+    /// <summary>Keeps the current thread on one processor. It should be a thread that ends with the test.</summary>
+    public static void StayOn(int processor)
+    {
+        byte[] mask = new byte[128];
+        mask[processor / 8] = (byte)(1 << (processor % 8));
+        Assert.That(SetAffinity(0, (nuint)mask.Length, mask), Is.Zero);
+    }
+
     [LibraryImport("libc", EntryPoint = "chown", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     public static partial int ChangeOwner(string path, uint user, uint group);
 }
