@@ -179,6 +179,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
             var cancellation = new CallCancellation(this);
             Volatile.Write(ref _cancellation, cancellation);
             cancellation.Arm(timeout, cancellationToken);
+            Interlocked.MemoryBarrier(); // StoreLoad: who ends the call sees what is armed, or this thread its end
             if (IsFinished)
             {
                 // The thread that ended the call meanwhile may have released the deadline and the token before they

@@ -207,7 +207,10 @@ internal sealed partial class Subchannel(
 
     private async Task TryUntilReadyAsync(CancellationToken shutdown)
     {
-        for (int failures = 1; await TryOnceAsync(shutdown).ConfigureAwait(false) is { } failure; failures++)
+        // An attempt may fail before it looks at the token, and a pause ends with the token at once.
+        for (int failures = 1;
+            !shutdown.IsCancellationRequested && await TryOnceAsync(shutdown).ConfigureAwait(false) is { } failure;
+            failures++)
         {
             if (OnConnectFailed(failure) is { } pause)
             {

@@ -40,12 +40,4 @@ internal struct CallerLease
         IsReadingTimeOver = left <= TimeSpan.Zero;
         return IsReadingTimeOver ? TimeSpan.Zero : left;
     }
-
-    /// <summary>Clears the lease of a caller that has left the connection and still waits for its call.</summary>
-    public void Clear()
-    {
-        HasRole = false;
-        IsCounted = false;
-        WasIdle = false;
-    }
 }

@@ -8,7 +8,7 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// A link that multiplexes calls. It is open after the handshake and until either side closes the link. Then every
-/// active call fails, the memory is unmapped, and <see cref="Closed"/> completes. Thread-safe.
+/// active call fails, <see cref="Closed"/> completes, and the memory is unmapped. Thread-safe.
 /// </summary>
 internal sealed class Connection : ICountedConnection
 {

@@ -54,6 +54,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public bool IsRequestComplete { get; set; }
 
     /// <summary>
+    /// The bytes that the call keeps until the frame that is being queued is sent, besides those of the frame. They are
+    /// charged with it.
+    /// </summary>
+    public virtual long BytesKeptByUnsentFrame => 0;
+
+    /// <summary>
     /// Whether the call is one-way: it completes for its user when the request is sent. The response is an End frame
     /// without a message.
     /// </summary>

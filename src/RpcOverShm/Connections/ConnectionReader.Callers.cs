@@ -81,7 +81,6 @@ internal sealed partial class ConnectionReader
     {
         call.StartDeadlineTimer();
         LeaveCaller(ref lease);
-        lease.Clear();
         if (LoopThread.Current is { } loop)
         {
             // The response of a callback must be published before the blocked code returns.
@@ -143,11 +142,13 @@ internal sealed partial class ConnectionReader
         {
             if (lease.IsCounted)
             {
+                lease.IsCounted = false;
                 UncountBlocked();
             }
         }
 
         EnsureReader(lease.WasIdle);
+        lease.WasIdle = false;
     }
 
     private bool TryTakeRole(ref CallerLease lease)
@@ -196,7 +197,6 @@ internal sealed partial class ConnectionReader
     private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
     {
         LeaveCaller(ref lease);
-        lease.Clear();
         if (!call.HasWorkForThread)
         {
             LoopThread.LeaveLoopBeforeSleep();

@@ -19,6 +19,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     private byte[]? _buffer;
     private TaskCompletionSource<bool>? _finished;
     private BufferBudget? _budget; // the budget that is charged for the frame; null for none
+    private long _chargedBytes;
     private bool _isFinished;
 
     /// <summary>
@@ -58,8 +59,6 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
 
     public ReadOnlySpan<byte> Rest => _buffer.AsSpan(SentBytes, Length - SentBytes);
 
-    private long KeptBytes => OverheadBytes + (_buffer?.Length ?? 0);
-
     /// <summary>Creates a frame with a copy of these bytes.</summary>
     public static OutboundFrame Copy(
         FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
@@ -71,11 +70,15 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         return new OutboundFrame(kind, flags, buffer, length, head.Length);
     }
 
-    /// <summary>Charges the budget for the frame until the frame is finished. Called once, by the queue.</summary>
-    public void Charge(BufferBudget? budget)
+    /// <summary>
+    /// Charges the budget for the frame, and for the bytes that its call keeps for it, until the frame is finished.
+    /// Called once, by the queue.
+    /// </summary>
+    public void Charge(BufferBudget? budget, long callBytes)
     {
         _budget = budget;
-        budget?.TakeUnsent(KeptBytes);
+        _chargedBytes = OverheadBytes + (_buffer?.Length ?? 0) + callBytes;
+        budget?.TakeUnsent(_chargedBytes);
     }
 
     public void Advance(int bytes)
@@ -96,7 +99,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
     public bool FinishWithoutWake()
     {
-        _budget?.GiveUnsent(KeptBytes);
+        _budget?.GiveUnsent(_chargedBytes);
         _budget = null;
         if (_buffer is not null)
         {

@@ -36,7 +36,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues a frame behind the call's other frames.</summary>
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
-        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null);
+        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null, call.BytesKeptByUnsentFrame);
         call.Sending.Enqueue(frame);
         EnqueueReady(call);
     }

@@ -17,19 +17,22 @@ internal sealed partial class ServerCall
     {
         RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
-        MethodName = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
-        Host = request.Host ?? Host;
-        Codec = request.Codec;
-        RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
+        string name = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
+
+        // A refused call keeps no more than this of its head until its End is sent.
+        MethodName = _handler is null && name.Length > PeerText.LongestName ? name[..PeerText.LongestName] : name;
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
         CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
         if (CallAdmission.Admit(
-            owner, MethodName, _handler, request, message.Length, ticket, IsOneWay) is { } refusal)
+            owner, name, _handler, request, message.Length, ticket, IsOneWay) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
         }
 
+        Host = request.Host ?? Host;
+        Codec = request.Codec;
+        RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
         Ticket = ticket;
         if (ticket?.Caller is { } caller)

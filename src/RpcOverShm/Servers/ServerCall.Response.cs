@@ -12,9 +12,6 @@ internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
 
-    // The maximum length of a method name in the log: the client chooses the name.
-    private const int LongestNameInLog = 200;
-
     private int _isResponseBegun; // 1 once headers or a part of a message were sent
     private volatile bool _isResponseEncoded;
 
@@ -248,7 +245,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         Telemetry.OneWayFailed.Count(EndStatusCode.ToString()); // as on the wire: a method may make up other codes
         if (!isLogged)
         {
-            (string method, string peer) = (PeerText.Escape(MethodName, LongestNameInLog), owner.PeerName);
+            (string method, string peer) = (PeerText.Escape(MethodName, PeerText.LongestName), owner.PeerName);
             DeferredLog.Write(
                 Settings.Logger,
                 logger => ShmLog.OneWayCallFailed(logger, method, peer, status.StatusCode, status.Detail));

@@ -1,14 +1,13 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
 /// <content>The counts and the bytes of calls that have not begun, and the end of all methods.</content>
 internal sealed partial class ServerConnection
 {
-    // The objects of a call that has not begun, besides its metadata and request.
+    // The objects of a call that has not begun, besides the texts of its head and its request.
     private const int CallBytes = 1 << 10;
 
     private int _pending; // admitted calls that wait for their request, their order or a place here
@@ -105,7 +104,7 @@ internal sealed partial class ServerConnection
             return null;
         }
 
-        long bytes = CallBytes + MetadataCodec.MeasureKeptBytes(ticket.Call.RequestHeaders) + requestBytes;
+        long bytes = CallBytes + ticket.Call.HeadBytes + requestBytes;
         if (Budget.TryTake(bytes) is { } full)
         {
             ReportRefusal(full.Option, full.LimitBytes);

@@ -264,6 +264,7 @@ internal sealed partial class ServerConnection
     // A thread that ended the call, or a stop, may have searched the gates before the call was in one.
     private void StopWaitingIfEnded(CallTicket ticket, CallGate gate)
     {
+        Interlocked.MemoryBarrier(); // StoreLoad: such a thread sees the call in the gate, or this one its end
         if (ticket.Call.IsEnded && gate.TryTakeOut(ticket))
         {
             ReleaseLater(ticket.Call);

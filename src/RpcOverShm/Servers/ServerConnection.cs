@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
-using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
@@ -158,8 +157,8 @@ internal sealed partial class ServerConnection
     /// </summary>
     public bool TryOrphan(ServerCall call)
     {
-        // Set before the mark, after which another thread may read it. Metadata takes more memory than in its records.
-        long cost = call.Sending.OneWayCost + MetadataCodec.MeasureKeptBytes(call.RequestHeaders);
+        // Set before the mark, after which another thread may read it. Texts take more memory than in their records.
+        long cost = call.Sending.OneWayCost + call.HeadBytes;
         call.Sending.OneWayCost = cost;
         _orphanBudget.TakeAnyway(cost);
         if (call.TryMarkOrphaned())

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -119,6 +120,61 @@ internal sealed class SubchannelTests
         }
 
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Shutdown));
+    }
+
+    // The address fails before an attempt could notice the shutdown.
+    [Test]
+    public async Task ShutDown_InAPauseAfterAFailureThatStays_EndsTheAttempts()
+    {
+        using var directory = new TestDirectory();
+        Dictionary<string, string?> variables = new()
+        {
+            ["XDG_RUNTIME_DIR"] = directory.Path,
+            ["TMPDIR"] = "/" + new string('t', 200), // too long for a socket
+        };
+        RendezvousAddress address;
+        Swap(variables);
+        try
+        {
+            address = RendezvousAddress.Parse("shm://name", null);
+        }
+        finally
+        {
+            Swap(variables);
+        }
+
+        await using var rig = new SubchannelRig(address);
+        directory.Dispose();
+        int failures = 0;
+        void Count(object? sender, FirstChanceExceptionEventArgs thrown) =>
+            Interlocked.Add(ref failures, thrown.Exception is ConnectException ? 1 : 0);
+
+        AppDomain.CurrentDomain.FirstChanceException += Count;
+        try
+        {
+            ConnectException failure = await FailureOf<ConnectException>(rig.GetAsync());
+            Assert.That(failure.Failure, Is.EqualTo(ConnectFailure.SystemError));
+            rig.Subchannel.ShutDown();
+            int before = Volatile.Read(ref failures);
+
+            // An attempt takes some microseconds.
+            await Task.Delay(100);
+            Assert.That(Volatile.Read(ref failures) - before, Is.LessThan(10));
+        }
+        finally
+        {
+            AppDomain.CurrentDomain.FirstChanceException -= Count;
+        }
+    }
+
+    // Sets the variables, and keeps their values for the next time.
+    private static void Swap(Dictionary<string, string?> variables)
+    {
+        foreach ((string name, string? value) in variables.ToArray())
+        {
+            variables[name] = Environment.GetEnvironmentVariable(name);
+            Environment.SetEnvironmentVariable(name, value);
+        }
     }
 
     private static async Task<T> FailureOf<T>(Task<Connection> task)

@@ -28,7 +28,7 @@ public class OutboundFrameTests
         for (int i = 0; i < Frames; i++)
         {
             frames[i] = OutboundFrame.Copy(FrameKind.Message, FrameFlags.None, default, body);
-            frames[i].Charge(budget);
+            frames[i].Charge(budget, callBytes: 0);
         }
 
         long taken = GC.GetAllocatedBytesForCurrentThread() - before;

@@ -74,10 +74,18 @@ internal sealed class ServedRig : IDisposable
     };
 
     /// <summary>Sends the first frame of a call, with the whole request unless the flags say otherwise.</summary>
-    public CallId Call(MethodType type, FrameFlags flags = FrameFlags.HasMessage | FrameFlags.HalfClose)
+    public CallId Call(
+        MethodType type,
+        FrameFlags flags = FrameFlags.HasMessage | FrameFlags.HalfClose,
+        string? host = null,
+        string? method = null)
     {
         var id = new CallId(_calls++, generation: 1, isFromAcceptor: false);
-        Peer.Send(new RawFrame(FrameKind.CallStart, id, flags, HeadOf(type), "request"u8.ToArray()));
+        using var head = new PooledBufferWriter();
+        byte[] name = Encoding.UTF8.GetBytes(method ?? MethodOf(type).FullName);
+        new RequestHead { Method = name, Host = host }.Encode(head);
+        byte[] body = (flags & FrameFlags.HasMessage) == 0 ? [] : "request"u8.ToArray();
+        Peer.Send(new RawFrame(FrameKind.CallStart, id, flags, head.WrittenSpan.ToArray(), body));
         return id;
     }
 
@@ -87,12 +95,5 @@ internal sealed class ServedRig : IDisposable
         Assert.That(Server.Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
         Peer.Dispose();
         _links.Dispose();
-    }
-
-    private static byte[] HeadOf(MethodType type)
-    {
-        using var head = new PooledBufferWriter();
-        new RequestHead { Method = Encoding.UTF8.GetBytes(MethodOf(type).FullName) }.Encode(head);
-        return head.WrittenSpan.ToArray();
     }
 }

@@ -193,6 +193,55 @@ internal sealed class ServerConnectionTests
         Assert.That(rig.Server.Running, Is.Zero);
     }
 
+    // Some wait for their request, and the Ends of the others wait for space in the ring.
+    [Test]
+    public async Task Call_IsChargedForItsHostUntilItsEndIsSent([Values] bool isRequestWhole)
+    {
+        const int Calls = 90;
+        const int HostLength = 4000;
+        using var rig = new ServedRig(links: new LinkPair(clientRing: 1 << 20))
+        {
+            Unary = (_, _) => Task.FromResult(new string('r', 990)),
+        };
+        FrameFlags flags = isRequestWhole ? FrameFlags.HasMessage | FrameFlags.HalfClose : FrameFlags.None;
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Call(MethodType.Unary, flags, new string('h', HostLength));
+        }
+
+        ServerConnection server = rig.Server;
+        await Timeouts.Eventually(() => server.Admitted == Calls && server.Running == (isRequestWhole ? 0 : Calls));
+        int kept = server.Connection.IncomingCount;
+
+        Assert.That(kept, isRequestWhole ? Is.InRange(10, Calls - 1) : Is.EqualTo(Calls));
+        Assert.That(server.Budget.UsedBytes, Is.GreaterThan(kept * 2 * HostLength));
+
+        rig.Peer.ReceiveAll();
+        server.Connection.Close(new CloseReason(CloseKind.Local, "The client has gone."));
+        await Timeouts.Eventually(() => server.Budget.UsedBytes == 0);
+    }
+
+    [Test]
+    public async Task Call_ThatIsRefused_KeepsLittleOfItsHead()
+    {
+        const int Calls = 3000;
+        const int Length = 1000;
+        using var rig = new ServedRig(links: new LinkPair(clientRing: 8 << 20, maxCalls: Calls + 1));
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Call(MethodType.Unary, host: new string('h', Length), method: new string('m', Length));
+        }
+
+        rig.Call(MethodType.Unary);
+        await Timeouts.Eventually(() => rig.Server.Admitted == 1, "All earlier calls were refused.");
+        int kept = rig.Server.Connection.IncomingCount;
+        long bytes = GC.GetTotalMemory(forceFullCollection: true) - before;
+
+        Assert.That(kept, Is.GreaterThan(Calls / 4), "The Ends do not fit into the ring.");
+        Assert.That(bytes, Is.LessThan(kept * 2 * Length));
+    }
+
     private Task<string> HeldAsync(string request, ServerCallContext context)
     {
         _began.SetResult();
