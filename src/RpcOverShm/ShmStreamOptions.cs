@@ -22,23 +22,11 @@ public sealed class ShmStreamOptions
     /// <remarks>Defaults to null. The stream does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Gets or sets the way to the listener.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmConnectOptions Connect
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the way to the listener.</summary>
+    public ShmConnectOptions Connect { get; } = new();
 
-    /// <summary>Gets or sets the sizes of the stream's rings.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmRingOptions Ring
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the sizes of the stream's rings.</summary>
+    public ShmRingOptions Ring { get; } = new();
 
     /// <summary>Returns the checked settings.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
