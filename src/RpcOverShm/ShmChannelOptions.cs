@@ -206,15 +206,8 @@ public sealed class ShmChannelOptions
     internal ConnectionSettings ToConnectionSettings(ServerLimits? callbacks, ILogger logger)
     {
         OptionRanges.Between(0, PeerLimits.LargestMetadata, MaxMetadataSize, nameof(MaxMetadataSize));
-        return new ConnectionSettings
-        {
-            Purpose = ConnectionPurpose.Calls,
-            Limits = Ring.ToPeerLimits(MaxMetadataSize, callbacks),
-            ConnectTimeout = Connect.ToTimeout(),
-            Access = Connect.ToAccess(),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = logger,
-        };
+        return Connect.ToConnectionSettings(
+            ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger);
     }
 
     /// <exception cref="ArgumentException">A pause is not allowed.</exception>

@@ -124,16 +124,8 @@ public sealed class ShmServerOptions
     /// <summary>Returns the checked settings of the connections to an address.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address, ServerLimits limits, ILogger logger) =>
-        new()
-        {
-            Purpose = ConnectionPurpose.Calls,
-            Limits = Ring.ToPeerLimits(Limits.MaxMetadataSize, limits),
-            ConnectTimeout = Listen.ToTimeout(),
-            Door = Listen.ToDoorLimits(),
-            Access = Listen.ToAccess(address),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = logger,
-        };
+        Listen.ToConnectionSettings(
+            address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger);
 
     /// <summary>Returns the checked settings of the calls, with the checked limits.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>

@@ -44,15 +44,11 @@ public sealed class ShmStreamListenerOptions
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address)
     {
         OptionRanges.AtLeast(1, MaxWaitingStreams, nameof(MaxWaitingStreams));
-        return new ConnectionSettings
-        {
-            Purpose = ConnectionPurpose.ByteStream,
-            Limits = Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
-            ConnectTimeout = Listen.ToTimeout(),
-            Door = Listen.ToDoorLimits(),
-            Access = Listen.ToAccess(address),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = GuardedLogger.Of<ShmStreamListener>(LoggerFactory),
-        };
+        return Listen.ToConnectionSettings(
+            address,
+            ConnectionPurpose.ByteStream,
+            Ring,
+            Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
+            GuardedLogger.Of<ShmStreamListener>(LoggerFactory));
     }
 }

@@ -30,13 +30,9 @@ public sealed class ShmStreamOptions
 
     /// <summary>Returns the checked settings.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
-    internal ConnectionSettings ToConnectionSettings() => new()
-    {
-        Purpose = ConnectionPurpose.ByteStream,
-        Limits = Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
-        ConnectTimeout = Connect.ToTimeout(),
-        Access = Connect.ToAccess(),
-        MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-        Logger = GuardedLogger.Of<ShmStream>(LoggerFactory),
-    };
+    internal ConnectionSettings ToConnectionSettings() => Connect.ToConnectionSettings(
+        ConnectionPurpose.ByteStream,
+        Ring,
+        Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
+        GuardedLogger.Of<ShmStream>(LoggerFactory));
 }
