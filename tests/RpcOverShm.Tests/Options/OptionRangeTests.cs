@@ -1,4 +1,5 @@
 using System.Reflection;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Options;
 
@@ -112,6 +113,11 @@ public class OptionRangeTests
         Assert.That(Get(Make(root), path), Is.Not.Null);
         Assert.That(() => With(root, path, null), Throws.ArgumentException, "There is no setter.");
     }
+
+    [Test]
+    public void SchedulingModes_AreThePublicOnes_UnderTheSameNumbers() => Assert.That(
+        Enum.GetValues<SchedulingMode>().Select(mode => $"{mode} {(int)mode}"),
+        Is.EqualTo(Enum.GetValues<ShmSchedulingMode>().Select(mode => $"{mode} {(int)mode}")));
 
     [Test]
     public void Options_ThatContradictEachOther_AreRefusedWithBothNames()
