@@ -194,7 +194,11 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (isWithoutDetails)
         {
-            CallAdmission.ReportDetailsLeftOut(owner, MethodName);
+            LimitEvents.Reached(
+                Settings.Logger,
+                StatusMapping.MetadataOption,
+                Connection.PeerLimits.MaxMetadataBytes,
+                $"{owner.PeerName}: {MethodName} failed, and the client gets the status without its details.");
         }
 
         if (IsOneWay && EndStatusCode != StatusCode.OK)
