@@ -152,7 +152,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
     public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool mayStartSlowly = false)
     {
-        TimeSpan? timeout = CallCancellation.TimeoutOf(options, limit);
+        TimeSpan? timeout =
+            options.Deadline is null && limit is null ? null : CallCancellation.TimeoutOf(options, limit);
         CancellationToken cancellationToken = options.CancellationToken;
         if (timeout <= TimeSpan.Zero)
         {
