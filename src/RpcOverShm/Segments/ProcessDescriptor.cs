@@ -77,8 +77,8 @@ internal sealed class ProcessDescriptor : IDisposable
     // Before Linux 6.9 all process descriptors have one inode, which event descriptors have as well.
     private static bool IsDistinct(in FileFacts facts)
     {
-        using var other = EventDescriptor.TryCreate();
-        return other is not null && !facts.IsSameFileAs(FileFacts.OfDescriptor(other.Handle));
+        using var other = new SafeFileHandle(LinuxNative.EventFd(0, LinuxNative.OCloexec), ownsHandle: true);
+        return !other.IsInvalid && !facts.IsSameFileAs(FileFacts.OfDescriptor(other));
     }
 }
 
