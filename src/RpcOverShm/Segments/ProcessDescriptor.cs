@@ -10,7 +10,6 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal sealed class ProcessDescriptor : IDisposable
 {
-    private const int SolSocket = 1;
     private const int SoPeerpidfd = 77;
 
     /// <summary>Takes the descriptor over.</summary>
@@ -37,7 +36,7 @@ internal sealed class ProcessDescriptor : IDisposable
         Span<byte> number = stackalloc byte[sizeof(int)];
         try
         {
-            socket.GetRawSocketOption(SolSocket, SoPeerpidfd, number);
+            socket.GetRawSocketOption(LinuxNative.SolSocket, SoPeerpidfd, number);
         }
         catch (SocketException exception)
         {
