@@ -94,12 +94,7 @@ internal static class OptionRanges
     public static SchedulingMode Scheduling(ShmSchedulingMode value)
     {
         OneOf<ShmSchedulingMode>(value, nameof(ShmServerOptions.Scheduling));
-        return value switch
-        {
-            ShmSchedulingMode.Inline => SchedulingMode.Inline,
-            ShmSchedulingMode.ThreadPool => SchedulingMode.ThreadPool,
-            _ => SchedulingMode.Adaptive,
-        };
+        return (SchedulingMode)value;
     }
 
     /// <summary>Throws if a value that the caller has looked at is not allowed.</summary>

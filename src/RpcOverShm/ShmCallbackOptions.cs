@@ -52,14 +52,9 @@ public sealed class ShmCallbackOptions
     /// </remarks>
     public bool EnableDetailedErrors { get; set; }
 
-    /// <summary>Gets or sets the limits of the calls that servers make to the services.</summary>
-    /// <remarks>Never null. By default 16 methods run at a time for each connection, and 2,000 calls wait.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmCallLimits Limits
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the limits of the calls that servers make to the services.</summary>
+    /// <remarks>By default 16 methods run at a time for each connection, and 2,000 calls wait.</remarks>
+    public ShmCallLimits Limits { get; } = new();
 
     /// <summary>Returns the settings of a channel's callbacks; null if it offers no services.</summary>
     /// <exception cref="ArgumentException">A limit is not allowed, or two services have the same method.</exception>

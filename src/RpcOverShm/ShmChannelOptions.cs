@@ -190,32 +190,14 @@ public sealed class ShmChannelOptions
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
 
-    /// <summary>Gets or sets the channel's way to its server.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmConnectOptions Connect
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the channel's way to its server.</summary>
+    public ShmConnectOptions Connect { get; } = new();
 
-    /// <summary>Gets or sets the services that the channel's client offers to its server, with their limits.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmCallbackOptions Callbacks
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the services that the channel's client offers to its server, with their limits.</summary>
+    public ShmCallbackOptions Callbacks { get; } = new();
 
-    /// <summary>Gets or sets the sizes of the rings of each connection.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmRingOptions Ring
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the sizes of the rings of each connection.</summary>
+    public ShmRingOptions Ring { get; } = new();
 
     /// <summary>Returns the checked settings of the connections.</summary>
     /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
@@ -224,15 +206,8 @@ public sealed class ShmChannelOptions
     internal ConnectionSettings ToConnectionSettings(ServerLimits? callbacks, ILogger logger)
     {
         OptionRanges.Between(0, PeerLimits.LargestMetadata, MaxMetadataSize, nameof(MaxMetadataSize));
-        return new ConnectionSettings
-        {
-            Purpose = ConnectionPurpose.Calls,
-            Limits = Ring.ToPeerLimits(MaxMetadataSize, callbacks),
-            ConnectTimeout = Connect.ToTimeout(),
-            Access = Connect.ToAccess(),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = logger,
-        };
+        return Connect.ToConnectionSettings(
+            ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger);
     }
 
     /// <exception cref="ArgumentException">A pause is not allowed.</exception>

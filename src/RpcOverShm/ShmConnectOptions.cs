@@ -1,4 +1,6 @@
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm;
 
@@ -46,16 +48,20 @@ public sealed class ShmConnectOptions
     internal RendezvousAddress Parse(string address) =>
         RendezvousAddress.Parse(address, RuntimeDirectory, Path + nameof(RuntimeDirectory));
 
-    /// <summary>Returns the checked time limit of an attempt.</summary>
-    /// <exception cref="ArgumentException">The time is not allowed.</exception>
-    internal TimeSpan ToTimeout()
+    /// <summary>Returns the checked settings of connections to a server.</summary>
+    /// <exception cref="ArgumentException">The time is not allowed, or a name is unknown.</exception>
+    internal ConnectionSettings ToConnectionSettings(
+        ConnectionPurpose purpose, ShmRingOptions ring, PeerLimits limits, ILogger logger)
     {
         OptionRanges.Timer(Timeout, Path + nameof(Timeout));
-        return Timeout;
+        return new ConnectionSettings
+        {
+            Purpose = purpose,
+            Limits = limits,
+            ConnectTimeout = Timeout,
+            Access = new(OptionAccounts.Users(TrustedServerUsers, Path + nameof(TrustedServerUsers)), Group: null),
+            MaxPeerRingCapacity = ring.MaxPeerCapacity,
+            Logger = logger,
+        };
     }
-
-    /// <summary>Returns the servers that are trusted.</summary>
-    /// <exception cref="ArgumentException">A name is unknown.</exception>
-    internal AccessPolicy ToAccess() =>
-        new(OptionAccounts.Users(TrustedServerUsers, Path + nameof(TrustedServerUsers)), Group: null);
 }

@@ -1,4 +1,6 @@
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm;
 
@@ -127,8 +129,28 @@ public sealed class ShmListenOptions
     internal RendezvousAddress Parse(string address) =>
         RendezvousAddress.Parse(address, RuntimeDirectory, Path + nameof(RuntimeDirectory));
 
-    /// <exception cref="ArgumentException">A limit is not allowed, or contradicts another one.</exception>
-    internal DoorLimits ToDoorLimits()
+    /// <summary>Returns the checked settings of the connections to an address.</summary>
+    /// <exception cref="ArgumentException">
+    /// A limit is not allowed or contradicts another one, a name is unknown, or the address is in the user's own
+    /// runtime directory, which cannot be shared.
+    /// </exception>
+    internal ConnectionSettings ToConnectionSettings(
+        RendezvousAddress address, ConnectionPurpose purpose, ShmRingOptions ring, PeerLimits limits, ILogger logger)
+    {
+        OptionRanges.Timer(HandshakeTimeout, Path + nameof(HandshakeTimeout));
+        return new ConnectionSettings
+        {
+            Purpose = purpose,
+            Limits = limits,
+            ConnectTimeout = HandshakeTimeout,
+            Door = ToDoorLimits(),
+            Access = ToAccess(address),
+            MaxPeerRingCapacity = ring.MaxPeerCapacity,
+            Logger = logger,
+        };
+    }
+
+    private DoorLimits ToDoorLimits()
     {
         const string Most = Path + nameof(MaxConnections);
         const string MostPerUser = Path + nameof(MaxConnectionsPerUser);
@@ -143,19 +165,7 @@ public sealed class ShmListenOptions
             MaxPendingHandshakes, MaxConnections, MaxConnectionsPerProcess, MaxConnectionsPerUser);
     }
 
-    /// <summary>Returns the checked time limit of a handshake.</summary>
-    /// <exception cref="ArgumentException">The time is not allowed.</exception>
-    internal TimeSpan ToTimeout()
-    {
-        OptionRanges.Timer(HandshakeTimeout, Path + nameof(HandshakeTimeout));
-        return HandshakeTimeout;
-    }
-
-    /// <summary>Returns the clients that are let in at an address.</summary>
-    /// <exception cref="ArgumentException">
-    /// A name is unknown, or the address is in the user's own runtime directory, which cannot be shared.
-    /// </exception>
-    internal AccessPolicy ToAccess(RendezvousAddress address)
+    private AccessPolicy ToAccess(RendezvousAddress address)
     {
         var policy = new AccessPolicy(
             OptionAccounts.Users(AllowedUsers, Path + nameof(AllowedUsers)),

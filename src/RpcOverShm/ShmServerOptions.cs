@@ -112,46 +112,20 @@ public sealed class ShmServerOptions
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
 
-    /// <summary>Gets or sets the clients that are let in, and how many.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmListenOptions Listen
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the clients that are let in, and how many.</summary>
+    public ShmListenOptions Listen { get; } = new();
 
-    /// <summary>Gets or sets the limits of what clients can make the server run and keep.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmServerLimits Limits
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the limits of what clients can make the server run and keep.</summary>
+    public ShmServerLimits Limits { get; } = new();
 
-    /// <summary>Gets or sets the sizes of the rings of each connection.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmRingOptions Ring
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the sizes of the rings of each connection.</summary>
+    public ShmRingOptions Ring { get; } = new();
 
     /// <summary>Returns the checked settings of the connections to an address.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address, ServerLimits limits, ILogger logger) =>
-        new()
-        {
-            Purpose = ConnectionPurpose.Calls,
-            Limits = Ring.ToPeerLimits(Limits.MaxMetadataSize, limits),
-            ConnectTimeout = Listen.ToTimeout(),
-            Door = Listen.ToDoorLimits(),
-            Access = Listen.ToAccess(address),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = logger,
-        };
+        Listen.ToConnectionSettings(
+            address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger);
 
     /// <summary>Returns the checked settings of the calls, with the checked limits.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>

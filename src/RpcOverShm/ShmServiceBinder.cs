@@ -33,12 +33,8 @@ public sealed class ShmServiceBinder<TService>
     public void AddUnaryMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
-        where TResponse : class
-    {
-        ArgumentNullException.ThrowIfNull(method);
-        ArgumentNullException.ThrowIfNull(handler);
+        where TResponse : class =>
         _methods.Add(method, handler);
-    }
 
     /// <summary>Adds a method with a stream of requests and one response.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -46,12 +42,8 @@ public sealed class ShmServiceBinder<TService>
         Method<TRequest, TResponse> method,
         Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
-        where TResponse : class
-    {
-        ArgumentNullException.ThrowIfNull(method);
-        ArgumentNullException.ThrowIfNull(handler);
+        where TResponse : class =>
         _methods.Add(method, handler);
-    }
 
     /// <summary>Adds a method with one request and a stream of responses.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -59,12 +51,8 @@ public sealed class ShmServiceBinder<TService>
         Method<TRequest, TResponse> method,
         Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
-        where TResponse : class
-    {
-        ArgumentNullException.ThrowIfNull(method);
-        ArgumentNullException.ThrowIfNull(handler);
+        where TResponse : class =>
         _methods.Add(method, handler);
-    }
 
     /// <summary>Adds a method with a stream of requests and a stream of responses.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -72,10 +60,6 @@ public sealed class ShmServiceBinder<TService>
         Method<TRequest, TResponse> method,
         Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
-        where TResponse : class
-    {
-        ArgumentNullException.ThrowIfNull(method);
-        ArgumentNullException.ThrowIfNull(handler);
+        where TResponse : class =>
         _methods.Add(method, handler);
-    }
 }

@@ -22,23 +22,11 @@ public sealed class ShmStreamListenerOptions
     /// <remarks>Defaults to null. The listener does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Gets or sets the clients that are let in, and how many.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmListenOptions Listen
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the clients that are let in, and how many.</summary>
+    public ShmListenOptions Listen { get; } = new();
 
-    /// <summary>Gets or sets the sizes of the rings of each stream.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmRingOptions Ring
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the sizes of the rings of each stream.</summary>
+    public ShmRingOptions Ring { get; } = new();
 
     /// <summary>
     /// Gets or sets the maximum number of connected clients that wait until the listener accepts them; 1 or more.
@@ -56,15 +44,11 @@ public sealed class ShmStreamListenerOptions
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address)
     {
         OptionRanges.AtLeast(1, MaxWaitingStreams, nameof(MaxWaitingStreams));
-        return new ConnectionSettings
-        {
-            Purpose = ConnectionPurpose.ByteStream,
-            Limits = Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
-            ConnectTimeout = Listen.ToTimeout(),
-            Door = Listen.ToDoorLimits(),
-            Access = Listen.ToAccess(address),
-            MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-            Logger = GuardedLogger.Of<ShmStreamListener>(LoggerFactory),
-        };
+        return Listen.ToConnectionSettings(
+            address,
+            ConnectionPurpose.ByteStream,
+            Ring,
+            Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
+            GuardedLogger.Of<ShmStreamListener>(LoggerFactory));
     }
 }

@@ -22,33 +22,17 @@ public sealed class ShmStreamOptions
     /// <remarks>Defaults to null. The stream does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
-    /// <summary>Gets or sets the way to the listener.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmConnectOptions Connect
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the way to the listener.</summary>
+    public ShmConnectOptions Connect { get; } = new();
 
-    /// <summary>Gets or sets the sizes of the stream's rings.</summary>
-    /// <remarks>Never null.</remarks>
-    /// <exception cref="ArgumentNullException">The value is null.</exception>
-    public ShmRingOptions Ring
-    {
-        get;
-        set => field = value ?? throw new ArgumentNullException(nameof(value));
-    } = new();
+    /// <summary>Gets the sizes of the stream's rings.</summary>
+    public ShmRingOptions Ring { get; } = new();
 
     /// <summary>Returns the checked settings.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
-    internal ConnectionSettings ToConnectionSettings() => new()
-    {
-        Purpose = ConnectionPurpose.ByteStream,
-        Limits = Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
-        ConnectTimeout = Connect.ToTimeout(),
-        Access = Connect.ToAccess(),
-        MaxPeerRingCapacity = Ring.MaxPeerCapacity,
-        Logger = GuardedLogger.Of<ShmStream>(LoggerFactory),
-    };
+    internal ConnectionSettings ToConnectionSettings() => Connect.ToConnectionSettings(
+        ConnectionPurpose.ByteStream,
+        Ring,
+        Ring.ToPeerLimits(maxMetadataSize: 0, served: null),
+        GuardedLogger.Of<ShmStream>(LoggerFactory));
 }

@@ -1,12 +1,14 @@
 using System.Buffers;
+using System.Buffers.Binary;
 using System.Diagnostics;
+using System.Text;
 
 namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// Collects bytes in one pooled array (<see cref="ByteArrays"/>). Not thread-safe. A caller can detach the array to
 /// keep the bytes; otherwise the writer reuses it, unless it has grown too large to keep. The writer can borrow a
-/// caller's array instead, to which it never writes.
+/// caller's array instead, to which it never writes. Numbers are written in little endian, as on the wire.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {
@@ -114,6 +116,28 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         return _buffer.AsSpan(_length - count, count);
     }
 
+    public void WriteByte(byte value) => Append(1)[0] = value;
+
+    public void WriteUInt16(ushort value) => BinaryPrimitives.WriteUInt16LittleEndian(Append(2), value);
+
+    public void WriteUInt32(uint value) => BinaryPrimitives.WriteUInt32LittleEndian(Append(4), value);
+
+    public void WriteInt64(long value) => BinaryPrimitives.WriteInt64LittleEndian(Append(8), value);
+
+    /// <summary>Appends UTF-8 text with a 16-bit length. The caller has checked that the length fits.</summary>
+    public void WriteShortText(string text)
+    {
+        WriteUInt16(checked((ushort)Encoding.UTF8.GetByteCount(text)));
+        WriteUtf8(text);
+    }
+
+    /// <summary>Appends UTF-8 text with a 32-bit length. Unpaired surrogates become replacement characters.</summary>
+    public void WriteLongText(string text)
+    {
+        WriteUInt32((uint)Encoding.UTF8.GetByteCount(text));
+        WriteUtf8(text);
+    }
+
     /// <summary>Returns a writer with a copy of the bytes.</summary>
     public PooledBufferWriter Copy()
     {
@@ -151,6 +175,12 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         {
             ByteArrays.Return(buffer);
         }
+    }
+
+    private void WriteUtf8(string text)
+    {
+        int length = Encoding.UTF8.GetBytes(text, GetSpan(Encoding.UTF8.GetMaxByteCount(text.Length)));
+        Advance(length);
     }
 
     private void Grow(int bytes)

@@ -39,24 +39,8 @@ internal static class TraceContext
         }
 
         Metadata metadata = [.. options.Headers ?? []];
-        try
-        {
-            first?.Inject(activity?.Context ?? default, (name, value) => Set(metadata, name, value));
-        }
-        catch (Exception)
-        {
-            // A propagator of the user; the call goes without what it has not set.
-        }
-
-        try
-        {
-            DistributedContextPropagator.Current.Inject(activity, metadata, s_set);
-        }
-        catch (Exception)
-        {
-            // As before.
-        }
-
+        Try(() => first?.Inject(activity?.Context ?? default, (name, value) => Set(metadata, name, value)));
+        Try(() => DistributedContextPropagator.Current.Inject(activity, metadata, s_set));
         return options.WithHeaders(metadata);
     }
 
@@ -66,47 +50,41 @@ internal static class TraceContext
     /// </summary>
     public static ActivityContext Extract(Metadata metadata)
     {
-        try
+        ActivityContext client = default;
+        Try(() => client = Propagator?.Extract(name => Get(metadata, name)) ?? default);
+        if (client == default)
         {
-            if (Propagator?.Extract(name => Get(metadata, name)) is { } client && client != default)
+            Try(() =>
             {
-                return client;
-            }
-        }
-        catch (Exception)
-        {
-            // A propagator of the user.
+                DistributedContextPropagator.Current.ExtractTraceIdAndState(
+                    metadata, s_get, out string? parent, out string? state);
+                _ = ActivityContext.TryParse(parent, state, isRemote: true, out client);
+            });
         }
 
-        try
-        {
-            DistributedContextPropagator.Current.ExtractTraceIdAndState(
-                metadata, s_get, out string? parent, out string? state);
-            return ActivityContext.TryParse(parent, state, isRemote: true, out ActivityContext context)
-                ? context
-                : default;
-        }
-        catch (Exception)
-        {
-            return default;
-        }
+        return client;
     }
 
     /// <summary>Adds the client's baggage to a span.</summary>
-    public static void ExtractBaggage(Metadata metadata, Activity to)
+    public static void ExtractBaggage(Metadata metadata, Activity to) => Try(() =>
+    {
+        // The last one that is added is the first one that is found.
+        foreach ((string key, string? value) in
+            DistributedContextPropagator.Current.ExtractBaggage(metadata, s_get)?.Reverse() ?? [])
+        {
+            to.AddBaggage(key, value);
+        }
+    });
+
+    private static void Try(Action ofPropagator)
     {
         try
         {
-            // The last one that is added is the first one that is found.
-            foreach ((string key, string? value) in
-                DistributedContextPropagator.Current.ExtractBaggage(metadata, s_get)?.Reverse() ?? [])
-            {
-                to.AddBaggage(key, value);
-            }
+            ofPropagator();
         }
         catch (Exception)
         {
-            // A propagator of the user.
+            // A propagator of the user; the call goes without what it has not set or read.
         }
     }
 

@@ -10,6 +10,7 @@ namespace RpcOverShm.Clients;
 /// <content>The server's frames: headers, messages and the end, delivered by the holder of the reader role.</content>
 internal abstract partial class ClientCall
 {
+    private object? _headers;  // the metadata, or the task source of callers that asked before it came
     private MessageMark _mark; // of the responses
 
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
@@ -27,6 +28,23 @@ internal abstract partial class ClientCall
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint GetAccessHint<T>() =>
         _mark == MessageMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
+
+    /// <summary>
+    /// Returns a task with the response headers. It completes when the response begins, and fails if the call ends
+    /// without a response.
+    /// </summary>
+    public Task<Metadata> GetHeadersAsync()
+    {
+        object? known = Volatile.Read(ref _headers);
+        if (known is null)
+        {
+            var source = new TaskCompletionSource<Metadata>(TaskCreationOptions.RunContinuationsAsynchronously);
+            known = Interlocked.CompareExchange(ref _headers, source, null) ?? source;
+        }
+
+        FailHeadersIfFinished();
+        return known is Metadata headers ? Task.FromResult(headers) : ((TaskCompletionSource<Metadata>)known).Task;
+    }
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
@@ -145,15 +163,29 @@ internal abstract partial class ClientCall
         SetEmptyHeaders();
     }
 
-    /// <summary>Sets the response headers; empty for a response without headers.</summary>
-    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsEndedOnlyByServer);
+    /// <summary>Sets the response headers, once; empty for a response without headers.</summary>
+    protected void SetHeaders(Metadata headers)
+    {
+        // If only the server can end the call, no other thread can ask for them at the same time.
+        if (IsEndedOnlyByServer)
+        {
+            Volatile.Write(ref _headers, headers);
+        }
+        else if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
+        {
+            source.TrySetResult(headers);
+        }
+    }
 
     /// <summary>Fails a pending headers task if the call is over.</summary>
     protected void FailHeadersIfFinished()
     {
-        if (IsOver && _headers.IsAwaited)
+        if (IsOver && Volatile.Read(ref _headers) is TaskCompletionSource<Metadata> source)
         {
-            _headers.Fail(ToException());
+            source.TrySetException(ToException());
+
+            // Marks the exception as observed: a user may never await the headers.
+            _ = source.Task.Exception;
         }
     }
 

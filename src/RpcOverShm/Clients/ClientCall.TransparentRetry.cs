@@ -54,9 +54,17 @@ internal abstract partial class ClientCall
         }
     }
 
-    /// <summary>Notes, before the call starts, whether its first frame carries the whole request.</summary>
-    public void MarkStarting(bool isWhole) =>
-        _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
+    /// <summary>
+    /// Notes, before the call starts, whether its first frame carries the whole request. Not for a blocking call: its
+    /// thread starts it again itself.
+    /// </summary>
+    public void MarkStarting(bool isWhole)
+    {
+        if (Waiter is null)
+        {
+            _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
+        }
+    }
 
     /// <summary>
     /// Marks that this thread no longer uses the request. If the call was refused meanwhile, queues its retry.
@@ -75,7 +83,8 @@ internal abstract partial class ClientCall
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
     protected void DropSnapshot()
     {
-        if (!IsOneWay)
+        // A blocking call has no snapshot.
+        if (!IsOneWay && Waiter is null)
         {
             _snapshotOrHandler = null;
         }

@@ -19,7 +19,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     private CallOutcome? _outcome;                // the end that the user sees; set once
     private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
-    private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
     private Connection? _connection;
     private volatile bool _hasResponse;
@@ -99,10 +98,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected bool IsEndedOnlyByServer => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the response has begun, even if only with an End.</summary>
-    protected bool HasHeaders => _headers.IsSet;
+    protected bool HasHeaders => Volatile.Read(ref _headers) is Metadata;
 
     /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
-    protected bool IsUnreferenced => _cancellation is null && !_headers.IsAwaited;
+    protected bool IsUnreferenced => _cancellation is null && _headers is not TaskCompletionSource<Metadata>;
 
     /// <summary>Returns the exception of a call that is over, or is about to end with its connection.</summary>
     public Exception ToException()
@@ -146,17 +145,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         }
     }
 
-    /// <summary>
-    /// Returns a task with the response headers. It completes when the response begins, and fails if the call ends
-    /// without a response.
-    /// </summary>
-    public Task<Metadata> GetHeadersAsync()
-    {
-        Task<Metadata> headers = _headers.GetAsync();
-        FailHeadersIfFinished();
-        return headers;
-    }
-
     /// <summary>Arms the deadline and the token. Returns false if the call has ended and must not be started.</summary>
     /// <param name="options">The options of the call.</param>
     /// <param name="limit">The time limit of the method's calls; null for none.</param>
@@ -164,7 +152,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
     public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool mayStartSlowly = false)
     {
-        TimeSpan? timeout = CallCancellation.TimeoutOf(options, limit);
+        TimeSpan? timeout =
+            options.Deadline is null && limit is null ? null : CallCancellation.TimeoutOf(options, limit);
         CancellationToken cancellationToken = options.CancellationToken;
         if (timeout <= TimeSpan.Zero)
         {
@@ -379,7 +368,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         _transparentRetries = 0;
         _outcome = null;
         _serverOutcome = null;
-        _headers = default;
+        _headers = null;
         _connection = null;
         Parent = null;
         Inspection = null;

@@ -21,16 +21,16 @@ internal sealed record ClientSettings
     public required uint CallWindow { get; init; }
 
     /// <summary>The codec; null for the generated marshallers.</summary>
-    public required MarshallerProvider? Codec { get; init; }
+    public MarshallerProvider? Codec { get; init; }
 
     /// <summary>Sees the messages; null for nobody.</summary>
     public MessageObserver? Observer { get; init; }
 
     /// <summary>Whether a cancelled or expired call throws <see cref="OperationCanceledException"/>.</summary>
-    public required bool ThrowsOperationCanceled { get; init; }
+    public bool ThrowsOperationCanceled { get; init; }
 
     /// <summary>The channel's call credentials, asked for metadata after the call's own. Empty for none.</summary>
-    public required IReadOnlyList<AsyncAuthInterceptor> Credentials { get; init; }
+    public IReadOnlyList<AsyncAuthInterceptor> Credentials { get; init; } = [];
 
     /// <summary>The server's address; with the service appended, call credentials receive it as their URL.</summary>
     public required string Authority { get; init; }

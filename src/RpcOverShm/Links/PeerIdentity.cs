@@ -15,7 +15,6 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
     public const string UserIdName = "uid";
     public const string GroupIdName = "gid";
 
-    private const int SolSocket = 1;
     private const int SoPeercred = 17;
     private const int SoPeergroups = 59;
 
@@ -36,7 +35,7 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
         Span<byte> credentials = stackalloc byte[12];
         try
         {
-            int length = socket.GetRawSocketOption(SolSocket, SoPeercred, credentials);
+            int length = socket.GetRawSocketOption(LinuxNative.SolSocket, SoPeercred, credentials);
             if (length != credentials.Length)
             {
                 throw new IOException($"The kernel described the peer in {length} bytes.");
@@ -66,7 +65,7 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
             byte[] groups = new byte[count * sizeof(uint)];
             try
             {
-                int length = socket.GetRawSocketOption(SolSocket, SoPeergroups, groups);
+                int length = socket.GetRawSocketOption(LinuxNative.SolSocket, SoPeergroups, groups);
                 return MemoryMarshal.Cast<byte, uint>(groups.AsSpan(0, length)).ToArray();
             }
             catch (SocketException exception) when (exception.SocketErrorCode == SocketError.ProtocolOption)

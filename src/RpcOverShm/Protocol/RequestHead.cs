@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 
@@ -27,7 +28,10 @@ internal ref struct RequestHead
     private const byte HasParent = 32;
     private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding | HasParent;
 
-    private static readonly Utf8StringCache s_lastCodec = new();
+    // Limits the memory that a peer can make this process retain.
+    private const int LongestKeptCodec = 64;
+
+    private static volatile string? s_lastCodec;
 
     /// <summary>The method's full name in UTF-8: a slice of the decoded bytes.</summary>
     public ReadOnlySpan<byte> Method;
@@ -116,7 +120,7 @@ internal ref struct RequestHead
             head.Timeout = ticks is > 0 and < long.MaxValue / 4 ? TimeSpan.FromTicks(ticks) : null;
         }
 
-        head.Codec = (flags & HasCodec) != 0 ? s_lastCodec.Read(ref from) : null;
+        head.Codec = (flags & HasCodec) != 0 ? ReadCodec(ref from) : null;
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
         head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
         head.Parent = (flags & HasParent) != 0 ? ParentCall.Decode(ref from) : null;
@@ -124,5 +128,23 @@ internal ref struct RequestHead
         head.IsMetadataTooLarge = (flags & HasMetadata) != 0 && head.Metadata is null;
         from.End("a request head");
         return head;
+    }
+
+    // Without an allocation if it is the last one that was read: a client has one codec.
+    private static string ReadCodec(ref WireReader from)
+    {
+        ReadOnlySpan<byte> bytes = from.ReadBytes(from.ReadUInt16());
+        if (s_lastCodec is { } last && Ascii.Equals(bytes, last))
+        {
+            return last;
+        }
+
+        string codec = System.Text.Encoding.UTF8.GetString(bytes);
+        if (codec.Length <= LongestKeptCodec)
+        {
+            s_lastCodec = codec;
+        }
+
+        return codec;
     }
 }

@@ -15,13 +15,7 @@ internal sealed partial class EventLoop
         for (int i = 0; i < count; i++)
         {
             (ulong key, bool hasEnded) = _events[i];
-            if (key == WakeKey)
-            {
-                _wake!.Clear();
-                continue;
-            }
-
-            EventSource? source;
+            EventSource? source; // null for a wake, too
             using (_gate.Enter())
             {
                 source = _sources.GetValueOrDefault(key);

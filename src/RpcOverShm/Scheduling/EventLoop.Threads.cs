@@ -37,17 +37,14 @@ internal sealed partial class EventLoop
     private string? TryStart()
     {
         EventPoll? poll = EventPoll.TryCreate();
-        EventDescriptor? wake = EventDescriptor.TryCreate();
-        if (poll is null || wake is null || poll.TryAdd(wake.Handle, WakeKey) is not null)
+        if (poll is null)
         {
-            poll?.Dispose();
-            wake?.Dispose();
             return "The process may open no more descriptors: raise the limit of open files (ulimit -n).";
         }
 
         var spares = new SpareThreads(
             these => TryStartThread(these, asSpare: true), these => RunThread(these, asSpare: true));
-        (_poll, _wake, _spares) = (poll, wake, spares);
+        (_poll, _spares) = (poll, spares);
         _isSleeping = 0;
         bool isStarted = false;
         try
@@ -59,9 +56,8 @@ internal sealed partial class EventLoop
             // Also without memory for the thread: a later source must not find a loop that nobody runs.
             if (!isStarted)
             {
-                (_poll, _wake, _spares) = (null, null, null);
+                (_poll, _spares) = (null, null);
                 poll.Dispose();
-                wake.Dispose();
             }
         }
 
@@ -130,8 +126,7 @@ internal sealed partial class EventLoop
             }
 
             _poll!.Dispose();
-            _wake!.Dispose();
-            (_poll, _wake, _spares, _thread) = (null, null, null, null);
+            (_poll, _spares, _thread) = (null, null, null);
 
             // Else a source that is gone would be kept until the loop runs again.
             _timed.Clear();

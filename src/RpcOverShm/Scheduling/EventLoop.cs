@@ -23,7 +23,6 @@ internal sealed partial class EventLoop(bool isDoor = false)
 {
     private const string SpareName = "RpcOverShm spare";
     private const int DoorStackBytes = 256 << 10;
-    private const ulong WakeKey = 0;
 
     // The limit of threads stuck in user code that has lost the loop.
     private const int MaxStuckThreads = 16;
@@ -71,8 +70,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
 
     private readonly Gate _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
-    private EventPoll? _poll;
-    private volatile EventDescriptor? _wake; // read without the gate
+    private volatile EventPoll? _poll; // woken without the gate
     private SpareThreads? _spares;
     private ulong _lastKey;
 
@@ -272,7 +270,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
         {
             try
             {
-                _wake?.Signal();
+                _poll?.Wake();
             }
             catch (ObjectDisposedException)
             {

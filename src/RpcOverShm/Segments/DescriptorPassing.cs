@@ -12,12 +12,8 @@ namespace RpcOverShm.Segments;
 internal static unsafe class DescriptorPassing
 {
     private const int MsgPeek = 0x2;
-    private const int MsgDontwait = 0x40;
-    private const int MsgNosignal = 0x4000;
     private const int MsgCmsgCloexec = 0x40000000;
     private const int MsgCtrunc = 0x8;
-
-    private const int SolSocket = 1;
     private const int ScmRights = 1;
 
     // struct cmsghdr: length u64, level i32, type i32; descriptors of 4 bytes follow.
@@ -46,7 +42,7 @@ internal static unsafe class DescriptorPassing
                 {
                     descriptor.DangerousAddRef(ref isReferenced);
                     *(ulong*)control = ControlHeaderBytes + sizeof(int);
-                    *(int*)(control + 8) = SolSocket;
+                    *(int*)(control + 8) = LinuxNative.SolSocket;
                     *(int*)(control + 12) = ScmRights;
                     *(int*)(control + ControlHeaderBytes) = (int)descriptor.DangerousGetHandle();
                     header.Control = control;
@@ -99,7 +95,8 @@ internal static unsafe class DescriptorPassing
                 Control = control,
                 ControlLength = ControlBytes,
             };
-            int seen = Checked(LinuxNative.RecvMsg(socket.SafeHandle, &header, MsgPeek | MsgDontwait | MsgCmsgCloexec));
+            int seen = Checked(LinuxNative.RecvMsg(
+                socket.SafeHandle, &header, MsgPeek | LinuxNative.MsgDontwait | MsgCmsgCloexec));
             if (seen <= 0)
             {
                 return seen;
@@ -116,7 +113,7 @@ internal static unsafe class DescriptorPassing
             }
 
             // The same bytes, since their number is: this drops the socket's hold on the descriptors, never the last.
-            return Checked(LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)seen, MsgDontwait));
+            return Checked(LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)seen, LinuxNative.MsgDontwait));
         }
     }
 
@@ -127,7 +124,7 @@ internal static unsafe class DescriptorPassing
     public static bool IsAtEnd(Socket socket)
     {
         byte one;
-        nint received = LinuxNative.Recv(socket.SafeHandle, &one, 1, MsgPeek | MsgDontwait);
+        nint received = LinuxNative.Recv(socket.SafeHandle, &one, 1, MsgPeek | LinuxNative.MsgDontwait);
         return received == 0
             || (received < 0
                 && Marshal.GetLastPInvokeError() is not (LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR));
@@ -138,7 +135,7 @@ internal static unsafe class DescriptorPassing
         nint sent;
         do
         {
-            sent = LinuxNative.SendMsg(socket.SafeHandle, header, MsgDontwait | MsgNosignal);
+            sent = LinuxNative.SendMsg(socket.SafeHandle, header, LinuxNative.MsgDontwait | LinuxNative.MsgNosignal);
         }
         while (sent < 0 && Marshal.GetLastPInvokeError() == LinuxNative.ErrnoEINTR);
 
@@ -172,7 +169,7 @@ internal static unsafe class DescriptorPassing
                 return;
             }
 
-            bool isRights = BinaryPrimitives.ReadInt32LittleEndian(control[8..]) == SolSocket
+            bool isRights = BinaryPrimitives.ReadInt32LittleEndian(control[8..]) == LinuxNative.SolSocket
                 && BinaryPrimitives.ReadInt32LittleEndian(control[12..]) == ScmRights;
             ReadOnlySpan<byte> data = control[ControlHeaderBytes..(int)length];
             for (; isRights && data.Length >= sizeof(int); data = data[sizeof(int)..])

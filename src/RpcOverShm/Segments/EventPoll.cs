@@ -6,15 +6,15 @@ namespace RpcOverShm.Segments;
 
 /// <summary>
 /// Waits on one thread for many descriptors (epoll). Each change of a descriptor from "nothing to read" to readable is
-/// reported once (edge-triggered), so the descriptor need not be read at once. Add and Remove are thread-safe; one
-/// thread at a time waits.
+/// reported once (edge-triggered), so the descriptor need not be read at once. Any thread can end the wait. Add, Remove
+/// and Wake are thread-safe until it is disposed; one thread at a time waits.
 /// </summary>
 internal sealed unsafe class EventPoll : IDisposable
 {
     /// <summary>The most events that one wait returns.</summary>
     public const int MostEvents = 64;
 
-    private const int Cloexec = 0x80000;
+    private const ulong WakeKey = 0;
     private const int ControlAdd = 1;
     private const int ControlDelete = 2;
     private const uint EventIn = 0x1;
@@ -25,10 +25,15 @@ internal sealed unsafe class EventPoll : IDisposable
     private static readonly int s_dataOffset = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 4 : 8;
     private static readonly int s_entryBytes = s_dataOffset + sizeof(ulong);
 
-    private readonly SafeFileHandle _handle;
+    private readonly SafeFileHandle _handle = new(LinuxNative.EpollCreate(LinuxNative.OCloexec), ownsHandle: true);
+    private readonly SafeFileHandle _wake =
+        new(LinuxNative.EventFd(0, LinuxNative.ONonblock | LinuxNative.OCloexec), ownsHandle: true);
+
     private readonly byte[] _entries = new byte[MostEvents * 16];
 
-    private EventPoll(int descriptor) => _handle = new SafeFileHandle(descriptor, ownsHandle: true);
+    private EventPoll()
+    {
+    }
 
     /// <summary>
     /// Returns whether a descriptor is readable or has ended, at the latest after the timeout. The caller keeps it open
@@ -47,11 +52,25 @@ internal sealed unsafe class EventPoll : IDisposable
     /// <summary>Creates one; null if the process may open no more descriptors.</summary>
     public static EventPoll? TryCreate()
     {
-        int descriptor = LinuxNative.EpollCreate(Cloexec);
-        return descriptor < 0 ? null : new EventPoll(descriptor);
+        var poll = new EventPoll();
+        if (poll._handle.IsInvalid || poll._wake.IsInvalid || poll.TryAdd(poll._wake, WakeKey) is not null)
+        {
+            poll.Dispose();
+            return null;
+        }
+
+        return poll;
     }
 
-    /// <summary>Adds a descriptor. Returns null on success, else the system's reason.</summary>
+    /// <summary>Ends the wait, or the next one if no thread waits. Returns at once.</summary>
+    public void Wake()
+    {
+        // A write that fails has found the descriptor readable already.
+        ulong one = 1;
+        _ = LinuxNative.Write(_wake, &one, sizeof(ulong));
+    }
+
+    /// <summary>Adds a descriptor, with a key above 0. Returns null on success, else the system's reason.</summary>
     public string? TryAdd(SafeHandle descriptor, ulong key)
     {
         byte* entry = stackalloc byte[s_entryBytes];
@@ -69,7 +88,7 @@ internal sealed unsafe class EventPoll : IDisposable
 
     /// <summary>
     /// Waits for the timeout, or -1 for ever, until a descriptor has changed. Returns the number of events; 0 also
-    /// after a signal.
+    /// after a signal. One with the key 0 is of <see cref="Wake"/>.
     /// </summary>
     public int Wait(Span<Event> events, int timeoutMilliseconds)
     {
@@ -82,6 +101,12 @@ internal sealed unsafe class EventPoll : IDisposable
                 byte* entry = entries + (i * s_entryBytes);
                 ulong key = BinaryPrimitives.ReadUInt64LittleEndian(
                     new ReadOnlySpan<byte>(entry + s_dataOffset, sizeof(ulong)));
+                if (key == WakeKey)
+                {
+                    ulong unused;
+                    _ = LinuxNative.Read(_wake, &unused, sizeof(ulong));
+                }
+
                 events[i] = new Event(key, HasEnded: *(uint*)entry != EventIn);
             }
 
@@ -89,7 +114,11 @@ internal sealed unsafe class EventPoll : IDisposable
         }
     }
 
-    public void Dispose() => _handle.Dispose();
+    public void Dispose()
+    {
+        _handle.Dispose();
+        _wake.Dispose();
+    }
 
     /// <summary>A change of the descriptor with a key: it is readable, or it has ended or failed too.</summary>
     public readonly record struct Event(ulong Key, bool HasEnded);

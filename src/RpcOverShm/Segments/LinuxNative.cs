@@ -55,6 +55,10 @@ internal static unsafe partial class LinuxNative
     public static readonly int ONofollow =
         RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x8000 : 0x20000;
 
+    public const int SolSocket = 1;
+    public const int MsgDontwait = 0x40;
+    public const int MsgNosignal = 0x4000;
+
     public const short PollIn = 1;
 
     public const int ClockMonotonic = 1;

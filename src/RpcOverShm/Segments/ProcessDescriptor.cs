@@ -10,7 +10,6 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal sealed class ProcessDescriptor : IDisposable
 {
-    private const int SolSocket = 1;
     private const int SoPeerpidfd = 77;
 
     /// <summary>Takes the descriptor over.</summary>
@@ -37,7 +36,7 @@ internal sealed class ProcessDescriptor : IDisposable
         Span<byte> number = stackalloc byte[sizeof(int)];
         try
         {
-            socket.GetRawSocketOption(SolSocket, SoPeerpidfd, number);
+            socket.GetRawSocketOption(LinuxNative.SolSocket, SoPeerpidfd, number);
         }
         catch (SocketException exception)
         {
@@ -77,8 +76,8 @@ internal sealed class ProcessDescriptor : IDisposable
     // Before Linux 6.9 all process descriptors have one inode, which event descriptors have as well.
     private static bool IsDistinct(in FileFacts facts)
     {
-        using var other = EventDescriptor.TryCreate();
-        return other is not null && !facts.IsSameFileAs(FileFacts.OfDescriptor(other.Handle));
+        using var other = new SafeFileHandle(LinuxNative.EventFd(0, LinuxNative.OCloexec), ownsHandle: true);
+        return !other.IsInvalid && !facts.IsSameFileAs(FileFacts.OfDescriptor(other));
     }
 }
 

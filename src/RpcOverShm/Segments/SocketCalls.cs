@@ -14,11 +14,8 @@ internal static unsafe class SocketCalls
     private const int SocketNonblockCloexec = LinuxNative.ONonblock | LinuxNative.OCloexec;
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
-    private const int SolSocket = 1;
     private const int SoSndbuf = 7;
     private const int SoOobInline = 10;
-    private const int MsgDontwait = 0x40;
-    private const int MsgNosignal = 0x4000;
     private const int SoPassrights = 83;
 
     private static int s_lacksPassrights;
@@ -104,7 +101,7 @@ internal static unsafe class SocketCalls
     {
         // The option exists on every kernel; one without urgent data on Unix sockets refuses to send such data.
         int yes = 1;
-        _ = LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoOobInline, &yes, sizeof(int));
+        _ = LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoOobInline, &yes, sizeof(int));
     }
 
     /// <summary>
@@ -170,7 +167,7 @@ internal static unsafe class SocketCalls
         }
 
         int no = 0;
-        if (LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoPassrights, &no, sizeof(int)) != 0)
+        if (LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoPassrights, &no, sizeof(int)) != 0)
         {
             Volatile.Write(ref s_lacksPassrights, 1);
         }
@@ -181,7 +178,7 @@ internal static unsafe class SocketCalls
     /// own effort: about 0.8 KiB for a message of one byte.
     /// </summary>
     public static void LimitUnread(Socket socket, int bytes) =>
-        _ = LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoSndbuf, &bytes, sizeof(int));
+        _ = LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoSndbuf, &bytes, sizeof(int));
 
     /// <summary>Whether the kernel refuses descriptors to the sockets that ask for it.</summary>
     public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;
@@ -194,7 +191,7 @@ internal static unsafe class SocketCalls
     {
         try
         {
-            return LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal) < 0
+            return LinuxNative.Send(socket.SafeHandle, &value, 1, LinuxNative.MsgDontwait | LinuxNative.MsgNosignal) < 0
                 && Marshal.GetLastPInvokeError() is (LinuxNative.ErrnoENOBUFS or LinuxNative.ErrnoENOMEM) and var errno
                 ? errno
                 : 0;
@@ -213,7 +210,8 @@ internal static unsafe class SocketCalls
     {
         fixed (byte* bytes = buffer)
         {
-            int received = (int)LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)buffer.Length, MsgDontwait);
+            int received =
+                (int)LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)buffer.Length, LinuxNative.MsgDontwait);
             errno = received < 0 ? Marshal.GetLastPInvokeError() : 0;
             return received;
         }

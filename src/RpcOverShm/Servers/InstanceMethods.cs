@@ -33,13 +33,13 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     }
 
     public void Add<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> run)
+        Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
         where TResponse : class
     {
         UnaryServerMethod<TRequest, TResponse> served = (request, context) =>
-            activation.RunAsync(context, service => run(service, request, context));
-        if (TryAddName(method))
+            activation.RunAsync(context, service => handler(service, request, context));
+        if (TryAddName(method, handler))
         {
             _result.AddMethod(method, served);
         }
@@ -47,13 +47,13 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
 
     public void Add<TRequest, TResponse>(
         Method<TRequest, TResponse> method,
-        Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>> run)
+        Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
         where TResponse : class
     {
         ClientStreamingServerMethod<TRequest, TResponse> served = (requests, context) =>
-            activation.RunAsync(context, service => run(service, requests, context));
-        if (TryAddName(method))
+            activation.RunAsync(context, service => handler(service, requests, context));
+        if (TryAddName(method, handler))
         {
             _result.AddMethod(method, served);
         }
@@ -61,13 +61,13 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
 
     public void Add<TRequest, TResponse>(
         Method<TRequest, TResponse> method,
-        Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task> run)
+        Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
         where TResponse : class
     {
         ServerStreamingServerMethod<TRequest, TResponse> served = (request, responses, context) =>
-            activation.RunAsync(context, service => run(service, request, responses, context));
-        if (TryAddName(method))
+            activation.RunAsync(context, service => handler(service, request, responses, context));
+        if (TryAddName(method, handler))
         {
             _result.AddMethod(method, served);
         }
@@ -75,21 +75,23 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
 
     public void Add<TRequest, TResponse>(
         Method<TRequest, TResponse> method,
-        Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task> run)
+        Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
         where TResponse : class
     {
         DuplexStreamingServerMethod<TRequest, TResponse> served = (requests, responses, context) =>
-            activation.RunAsync(context, service => run(service, requests, responses, context));
-        if (TryAddName(method))
+            activation.RunAsync(context, service => handler(service, requests, responses, context));
+        if (TryAddName(method, handler))
         {
             _result.AddMethod(method, served);
         }
     }
 
     // A second method of the same name is refused when the service is built, because some binders catch the exception.
-    private bool TryAddName(IMethod method)
+    private bool TryAddName(IMethod method, Delegate handler)
     {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(handler);
         if (_isBuilt)
         {
             throw new InvalidOperationException(

@@ -129,7 +129,7 @@ internal static class MethodInvoker
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
         try
         {
-            call.EndWith(status, ResponseFrames.CombineTrailers(exception, context.TrailersIfSet), isLogged: true);
+            call.EndWith(status, ServerCall.CombineTrailers(exception, context.TrailersIfSet), isLogged: true);
         }
         catch (Exception)
         {

@@ -17,14 +17,12 @@ internal sealed partial class ServerCall
     {
         RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
-        string name = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
 
         // A refused call keeps no more than this of its head until its End is sent.
-        MethodName = _handler is null && name.Length > PeerText.LongestName ? name[..PeerText.LongestName] : name;
+        MethodName = _handler?.FullName ?? Cut(Encoding.UTF8.GetString(request.Method));
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
         CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
-        if (CallAdmission.Admit(
-            owner, name, _handler, request, message.Length, ticket, IsOneWay) is { } refusal)
+        if (Admit(_handler, request, message.Length, ticket) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
@@ -65,7 +63,7 @@ internal sealed partial class ServerCall
 
     public override void OnHeadTooLarge(FrameKind kind)
     {
-        CallAdmission.ReportMetadataTooLarge(owner);
+        ReportMetadataTooLarge();
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
         RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));
     }
@@ -140,6 +138,88 @@ internal sealed partial class ServerCall
 
         Connection.Sender.Drop(this);
     }
+
+    /// <summary>
+    /// Decides whether the call may run. Admits and counts it, and returns null; else returns the trailer of its end.
+    /// </summary>
+    /// <param name="handler">The method; null if the server has none of this name.</param>
+    /// <param name="request">The head of the call.</param>
+    /// <param name="messageLength">The bytes of the message in the first frame.</param>
+    /// <param name="ticket">The ticket of a call that belongs to a chain; null for any other call.</param>
+    public StatusTrailer? Admit(
+        MethodHandler? handler, in RequestHead request, int messageLength, CallTicket? ticket = null)
+    {
+        if (handler is null)
+        {
+            Settings.Methods.LogUnimplemented(Settings, MethodName);
+            return new StatusTrailer(Settings.Methods.Unimplemented(MethodName));
+        }
+
+        if (FindMismatch(handler, request) is { } mismatch)
+        {
+            return new StatusTrailer(mismatch);
+        }
+
+        if (request.IsMetadataTooLarge
+            || (request.Metadata is not null
+                && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > Settings.MaxMetadataBytes))
+        {
+            ReportMetadataTooLarge();
+            return new StatusTrailer(
+                StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes));
+        }
+
+        if (ticket?.Depth > Settings.MaxCallbackDepth)
+        {
+            LimitEvents.Reached(
+                Settings.Logger,
+                ServerLimits.DepthOption,
+                Settings.MaxCallbackDepth,
+                $"{owner.PeerName}: a call was refused, because its chain of callbacks is too long.");
+            return new StatusTrailer(
+                StatusMapping.CallbacksTooDeep(ServerLimits.DepthOption, Settings.MaxCallbackDepth));
+        }
+
+        MessageMark mark = MessageEncoding.MarkOf(request.Encoding);
+        long? limitBytes = MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, mark);
+        Status? refusal = messageLength > limitBytes
+            ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, Settings.Side)
+            : owner.TryAdmit(isInChain: ticket is not null, IsOneWay);
+        if (refusal is not { } why)
+        {
+            return null;
+        }
+
+        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, Settings.Side, why);
+        return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
+    }
+
+    // Returns the status that refuses a call because of its shape, codec or encoding; null if the method supports them.
+    private Status? FindMismatch(MethodHandler handler, in RequestHead request)
+    {
+        if (IsOneWay && !handler.IsUnary)
+        {
+            return StatusMapping.OneWayNotUnary(MethodName);
+        }
+
+        if (!handler.Supports(request.Codec))
+        {
+            return StatusMapping.CodecUnknown(request.Codec ?? MarshallerProvider.Generated, handler.CodecNames);
+        }
+
+        return request.Encoding is { } encoding and not MessageEncoding.Gzip and not MessageEncoding.Identity
+            ? StatusMapping.EncodingUnknown(encoding)
+            : null;
+    }
+
+    private void ReportMetadataTooLarge() => LimitEvents.Reached(
+        Settings.Logger,
+        StatusMapping.MetadataOption,
+        Settings.MaxMetadataBytes,
+        $"{owner.PeerName}: a call with more metadata was refused.");
+
+    private static string Cut(string name) =>
+        name.Length <= PeerText.LongestName ? name : name[..PeerText.LongestName];
 
     // Unlike Refuse, releases nothing: the call was not admitted, so it has no counts yet.
     private void RefuseAtStart(in StatusTrailer trailer)

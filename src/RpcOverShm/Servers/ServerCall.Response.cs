@@ -12,6 +12,15 @@ internal sealed partial class ServerCall : IMessageChunkSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
 
+    // The entry with the details of a failure: google.rpc.Status.
+    private const string DetailsKey = "grpc-status-details-bin";
+
+    // A detail of a status is not for bulk data: a longer one is cut, and says so.
+    private const int MaxDetailChars = 16 << 10;
+
+    [ThreadStatic]
+    private static PooledBufferWriter? s_head;
+
     private int _isResponseBegun; // 1 once headers or a part of a message were sent
     private volatile bool _isResponseEncoded;
 
@@ -26,6 +35,9 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// connection ended first. For a call that has ended.
     /// </summary>
     public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _endState) & (EndMark - 1));
+
+    // The client's.
+    private long MetadataLimit => Connection.PeerLimits.MaxMetadataBytes;
 
     /// <summary>Sends the response headers, before the first message.</summary>
     /// <exception cref="InvalidOperationException">
@@ -44,7 +56,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         string? requested = MessageEncoding.Take(MessageEncoding.RequestedKey, ref headers);
         string? encoding = requested ?? Settings.ResponseEncoding;
         encoding = encoding == MessageEncoding.Identity ? null : encoding;
-        ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
+        ThrowIfUnsendable(headers, encoding);
         if (Interlocked.Exchange(ref _isResponseBegun, 1) != 0)
         {
             throw new InvalidOperationException("Response headers can only be sent once per call.");
@@ -155,11 +167,111 @@ internal sealed partial class ServerCall : IMessageChunkSink
         }
     }
 
+    /// <summary>Returns the trailers that a method set, with those of the exception that it threw.</summary>
+    public static Metadata? CombineTrailers(Exception exception, Metadata? trailers) =>
+        exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
+
+    /// <summary>Checks response headers before they are sent.</summary>
+    /// <exception cref="InvalidOperationException">
+    /// The metadata has invalid characters, or the encoding is unknown.
+    /// </exception>
+    /// <exception cref="RpcException">
+    /// The metadata is too large. The call fails with this status unless its method catches the exception.
+    /// </exception>
+    private void ThrowIfUnsendable(Metadata metadata, string? encoding)
+    {
+        if (encoding is not null and not MessageEncoding.Gzip)
+        {
+            throw new InvalidOperationException(
+                $"There is no compression provider for '{encoding}'; there are {MessageEncoding.Supported}.");
+        }
+
+        if (FindProblem(metadata) is { } problem)
+        {
+            throw problem.StatusCode == StatusCode.ResourceExhausted
+                ? new RpcException(problem)
+                : new InvalidOperationException(problem.Detail);
+        }
+    }
+
     private void SendHeaders(Metadata headers, string? encoding)
     {
         _isResponseEncoded = encoding is not null;
-        PooledBufferWriter head = ResponseFrames.EncodeHeaders(headers, encoding);
+        PooledBufferWriter head = GetEmptyHead();
+        Metadata shown = ReservedMetadata.HideFromClient(headers);
+        MetadataCodec.Encode(
+            head, encoding is null ? shown : [.. shown, new Metadata.Entry(MessageEncoding.ResponseKey, encoding)]);
         Connection.Sender.Send(this, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
+    }
+
+    /// <summary>
+    /// Encodes the head of the End frame. Invalid trailers change the status of the call to an error; they affect no
+    /// other call. If the details of a failure are too large, only they are left out, because the status matters more.
+    /// </summary>
+    /// <param name="trailer">The end of the call.</param>
+    /// <param name="sent">The status in the frame: another one if the trailers cannot be sent.</param>
+    /// <param name="isWithoutDetails">Whether the details were left out.</param>
+    /// <exception cref="Exception">The method changed its trailers meanwhile.</exception>
+    private PooledBufferWriter EncodeEnd(in StatusTrailer trailer, out Status sent, out bool isWithoutDetails)
+    {
+        StatusTrailer end = trailer with { Status = CutDetail(trailer.Status) };
+        isWithoutDetails = false;
+        if (trailer.Metadata is { Count: > 0 } live)
+        {
+            // Copied once: the checked copy is sent.
+            Metadata metadata = [.. live];
+            Status? problem = FindProblem(metadata);
+            if (problem is { StatusCode: StatusCode.ResourceExhausted } && TryLeaveOutDetails(trailer, ref metadata))
+            {
+                end = end with { Status = StatusMapping.WithoutDetails(end.Status, MetadataLimit) };
+                problem = FindProblem(metadata);
+                isWithoutDetails = problem is null;
+            }
+
+            end = problem is { } status
+                ? new StatusTrailer(status)
+                : end with { Metadata = ReservedMetadata.HideFromClient(metadata) };
+        }
+
+        PooledBufferWriter head = GetEmptyHead();
+        end.Encode(head);
+        sent = end.Status;
+        return head;
+    }
+
+    private static bool TryLeaveOutDetails(in StatusTrailer trailer, ref Metadata metadata)
+    {
+        if (trailer.Status.StatusCode == StatusCode.OK || metadata.Get(DetailsKey) is null)
+        {
+            return false;
+        }
+
+        metadata = [.. metadata.Where(entry => entry.Key != DetailsKey)];
+        return true;
+    }
+
+    private Status? FindProblem(Metadata metadata)
+    {
+        if (MetadataCodec.Check(metadata) is { } problem)
+        {
+            return new Status(StatusCode.Internal, problem);
+        }
+
+        return MetadataCodec.MeasureBytes(metadata) > MetadataLimit
+            ? StatusMapping.MetadataTooLarge("The response's metadata", MetadataLimit)
+            : null;
+    }
+
+    private static Status CutDetail(in Status status) => status.Detail is { Length: > MaxDetailChars } detail
+        ? new Status(status.StatusCode, $"{detail.AsSpan(0, MaxDetailChars)}... (cut, {detail.Length} characters)")
+        : status;
+
+    // A buffer of this thread, which the next head overwrites.
+    private static PooledBufferWriter GetEmptyHead()
+    {
+        PooledBufferWriter head = s_head ??= new PooledBufferWriter();
+        head.Clear();
+        return head;
     }
 
     // Returns true to the one thread that ends the call.
@@ -177,8 +289,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         bool isLogged = false)
     {
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
-        PooledBufferWriter head = ResponseFrames.EncodeEnd(
-            trailer, Connection.PeerLimits.MaxMetadataBytes, out Status sent, out bool isWithoutDetails);
+        PooledBufferWriter head = EncodeEnd(trailer, out Status sent, out bool isWithoutDetails);
         if (!TrySetEnded(sent.StatusCode))
         {
             return;
@@ -191,7 +302,11 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (isWithoutDetails)
         {
-            CallAdmission.ReportDetailsLeftOut(owner, MethodName);
+            LimitEvents.Reached(
+                Settings.Logger,
+                StatusMapping.MetadataOption,
+                MetadataLimit,
+                $"{owner.PeerName}: {MethodName} failed, and the client gets the status without its details.");
         }
 
         if (IsOneWay && EndStatusCode != StatusCode.OK)

@@ -16,9 +16,11 @@ internal sealed class ByteReceiver
 {
     private readonly PeerLink _link;
     private readonly RingReader _ring;
-    private readonly PendingRead _pending;
+    private readonly Action _request;
     private readonly SpinBudget _spin = new();
     private readonly Gate _gate = new(); // guards the ring: held by a read, also while it blocks
+    private readonly Gate _waitGate = new(); // guards the end of a wait: a read may hold the other one for long
+    private volatile TaskCompletionSource? _wait; // of an asynchronous read; completed when there may be data
     private bool _hasRecord;               // the current record has unread bytes
     private int _taken;                    // bytes of the current record already read
     private bool _isEnded;                 // the peer has ended its bytes
@@ -30,15 +32,15 @@ internal sealed class ByteReceiver
     {
         _link = link;
         _ring = link.Reader;
-        _pending = new PendingRead(request);
+        _request = request;
     }
 
     /// <summary>Whether a waiting read would find something. For the event loop.</summary>
-    public bool HasWork => _pending.IsWaiting && IsReadable();
+    public bool HasWork => _wait is not null && IsReadable();
 
     /// <summary>Whether this side is armed for the event loop and has data. For the event loop.</summary>
     public bool HasMissedDoorbell =>
-        _pending.IsWaiting && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData && !_link.IsClosed;
+        _wait is not null && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData && !_link.IsClosed;
 
     /// <summary>Reads available bytes; blocks until there are some. Returns 0 after the peer's last byte.</summary>
     /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
@@ -60,44 +62,44 @@ internal sealed class ByteReceiver
 
     /// <summary>Reads available bytes; awaits them if there are none. Returns 0 after the peer's last byte.</summary>
     /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
-    public ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
-    {
-        using (_gate.Enter())
-        {
-            if (TryRead(buffer.Span, out int count))
-            {
-                return new ValueTask<int>(count);
-            }
-        }
-
-        return ReadLaterAsync(buffer, cancellationToken);
-    }
-
-    /// <summary>Waits for a pending read, then leaves the memory. Called after the link was closed.</summary>
-    public void Leave()
-    {
-        _pending.Close();
-        using (_gate.Enter())
-        {
-            _isLeft = true;
-        }
-
-        _link.Leave();
-    }
-
-    private async ValueTask<int> ReadLaterAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+    public async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
         while (true)
         {
-            await _pending.WaitAsync(cancellationToken).ConfigureAwait(false);
+            TaskCompletionSource wait;
             using (_gate.Enter())
             {
                 if (TryRead(buffer.Span, out int count))
                 {
                     return count;
                 }
+
+                wait = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                _wait = wait;
             }
+
+            _request();
+            using (cancellationToken.UnsafeRegister(static receiver => ((ByteReceiver)receiver!).EndWait(), this))
+            {
+                await wait.Task.ConfigureAwait(false);
+            }
+
+            // Here and not by the canceller, which may have no memory for the exception.
+            cancellationToken.ThrowIfCancellationRequested();
         }
+    }
+
+    /// <summary>Waits for a pending read, then leaves the memory. Called after the link was closed.</summary>
+    public void Leave()
+    {
+        using (_gate.Enter())
+        {
+            _isLeft = true;
+        }
+
+        // No other read begins to wait, because it begins under the gate.
+        EndWait();
+        _link.Leave();
     }
 
     /// <summary>Completes a waiting read that would find something. Called by the event loop.</summary>
@@ -105,7 +107,7 @@ internal sealed class ByteReceiver
     {
         if (HasWork)
         {
-            _pending.Complete();
+            EndWait();
         }
     }
 
@@ -116,7 +118,7 @@ internal sealed class ByteReceiver
     public bool TryPark()
     {
         // While a read waits here, none blocks with the gate; one that has just been cancelled may be followed by one.
-        if (!_pending.IsWaiting || !_gate.TryTake())
+        if (_wait is null || !_gate.TryTake())
         {
             return true;
         }
@@ -128,6 +130,18 @@ internal sealed class ByteReceiver
         finally
         {
             _gate.Exit();
+        }
+    }
+
+    // The loop, a canceller and the end of the stream may come at the same time.
+    private void EndWait()
+    {
+        using (_waitGate.Enter())
+        {
+            // The read may wait again as soon as it has the result.
+            TaskCompletionSource? wait = _wait;
+            _wait = null;
+            wait?.SetResult();
         }
     }
 

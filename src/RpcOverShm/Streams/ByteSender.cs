@@ -1,4 +1,3 @@
-using System.Threading.Tasks.Sources;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -11,7 +10,7 @@ namespace RpcOverShm.Streams;
 /// The writing half of a byte stream: copies the caller's bytes directly into the ring, on the caller's thread. The
 /// owner allows one write at a time. If the ring is full, the event loop completes an asynchronous write.
 /// </summary>
-internal sealed class ByteSender : IValueTaskSource<bool>
+internal sealed class ByteSender
 {
     // A record and its source fit into the L2 cache together; the peer can read one while the next is written.
     private const int RecordBytes = 32 << 10;
@@ -29,7 +28,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     private readonly Gate _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
 
     // Whether the event loop has written the rest of a write. If it was told to stop, the waiting write finds out why.
-    private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
+    private TaskCompletionSource<bool> _written = null!;
     private ReadOnlyMemory<byte> _rest;    // of the write that the event loop continues
     private volatile bool _hasRest;
     private bool _isParked;                // the peer rings the event loop when there is space
@@ -92,7 +91,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
                 return ValueTask.CompletedTask;
             }
 
-            _written.Reset();
+            _written = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
             _rest = bytes[written..];
             _hasRest = true;
         }
@@ -202,14 +201,6 @@ internal sealed class ByteSender : IValueTaskSource<bool>
         _link.Leave();
     }
 
-    bool IValueTaskSource<bool>.GetResult(short token) => _written.GetResult(token);
-
-    ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _written.GetStatus(token);
-
-    void IValueTaskSource<bool>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        _written.OnCompleted(continuation, state, token, flags);
-
     private async ValueTask WaitForRestAsync(CancellationToken cancellationToken)
     {
         bool isWritten;
@@ -217,7 +208,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
         {
             using (cancellationToken.UnsafeRegister(static sender => ((ByteSender)sender!).GiveUpRest(), this))
             {
-                isWritten = await new ValueTask<bool>(this, _written.Version).ConfigureAwait(false);
+                isWritten = await _written.Task.ConfigureAwait(false);
             }
         }
         finally

@@ -84,30 +84,14 @@ internal sealed class DuplexBytes : Reclaimable
     /// Closes the stream. The peer reads the bytes written so far and then 0; pending reads and writes of this side
     /// fail, and this method waits until they have left the memory. Repeated calls have no effect.
     /// </summary>
-    public void Close()
-    {
-        if (Interlocked.Exchange(ref _isClosed, 1) == 0)
-        {
-            MarkClosed();
-            _sender.End();
-            _link.Close(new CloseReason(CloseKind.Local, "The stream was disposed."));
-            Leave();
-        }
-    }
+    public void Close() => Close(new CloseReason(CloseKind.Local, "The stream was disposed."), endsBytes: true);
 
     /// <summary>
     /// Closes a stream that this side never used. The peer's reads and writes fail with the reason: an end of the bytes
     /// would look as if this side had read all of them. Repeated calls have no effect.
     /// </summary>
-    public void Reject(RefusalReason reason, string text)
-    {
-        if (Interlocked.Exchange(ref _isClosed, 1) == 0)
-        {
-            MarkClosed();
-            _link.Close(new CloseReason(CloseKind.Local, text) { Refusal = reason });
-            Leave();
-        }
-    }
+    public void Reject(RefusalReason reason, string text) =>
+        Close(new CloseReason(CloseKind.Local, text) { Refusal = reason }, endsBytes: false);
 
     protected override void CloseDropped()
     {
@@ -127,8 +111,20 @@ internal sealed class DuplexBytes : Reclaimable
         }
     }
 
-    private void Leave()
+    private void Close(CloseReason reason, bool endsBytes)
     {
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+        {
+            return;
+        }
+
+        MarkClosed();
+        if (endsBytes)
+        {
+            _sender.End();
+        }
+
+        _link.Close(reason);
         _sender.Leave();
         _receiver.Leave();
         _source!.Loop?.Remove(_source);

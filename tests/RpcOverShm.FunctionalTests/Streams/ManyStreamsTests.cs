@@ -24,7 +24,7 @@ internal sealed class ManyStreamsTests
         await using var listener = new ShmStreamListener("shm://many", new ShmStreamListenerOptions
         {
             Listen = { RuntimeDirectory = directory.Path },
-            Ring = options.Ring,
+            Ring = { Capacity = Ring },
         });
         listener.Start();
         int before = Threads();

@@ -29,7 +29,7 @@ internal sealed class StreamPair : IAsyncDisposable
         var listener = new ShmStreamListener("shm://pair", new ShmStreamListenerOptions
         {
             Listen = { RuntimeDirectory = directory.Path },
-            Ring = options.Ring,
+            Ring = { Capacity = ringCapacity },
         });
         listener.Start();
         Task<ShmStream> connecting = ShmStream.ConnectAsync("shm://pair", options);

@@ -1,4 +1,5 @@
 using System.Reflection;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Options;
 
@@ -107,11 +108,16 @@ public class OptionRangeTests
         AssertRefused(typeof(ShmServerOptions), "Ring.Capacity", size);
 
     [TestCaseSource(nameof(Groups))]
-    public void Group_ThatIsSetToNull_IsRefused(Type root, string path)
+    public void Group_OfOptions_IsThereAndCannotBeReplaced(Type root, string path)
     {
         Assert.That(Get(Make(root), path), Is.Not.Null);
-        Assert.That(() => With(root, path, null), Throws.ArgumentNullException);
+        Assert.That(() => With(root, path, null), Throws.ArgumentException, "There is no setter.");
     }
+
+    [Test]
+    public void SchedulingModes_AreThePublicOnes_UnderTheSameNumbers() => Assert.That(
+        Enum.GetValues<SchedulingMode>().Select(mode => $"{mode} {(int)mode}"),
+        Is.EqualTo(Enum.GetValues<ShmSchedulingMode>().Select(mode => $"{mode} {(int)mode}")));
 
     [Test]
     public void Options_ThatContradictEachOther_AreRefusedWithBothNames()
@@ -247,9 +253,9 @@ public class OptionRangeTests
         select one;
 
     private static bool IsGroup(PropertyInfo property) =>
-        property.CanWrite
-        && property.PropertyType.Namespace == nameof(RpcOverShm)
+        property.PropertyType.Namespace == nameof(RpcOverShm)
         && property.PropertyType.IsClass
         && property.PropertyType != typeof(ShmServiceConfig)
+        && property.PropertyType != typeof(ShmServiceCollection)
         && property.PropertyType.GetConstructor([]) is not null;
 }

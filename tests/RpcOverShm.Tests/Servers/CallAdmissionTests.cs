@@ -58,6 +58,6 @@ internal sealed class CallAdmissionTests
         ServedRig rig, string method = "/test.Rig/Unary", RequestHead head = default, int messageLength = 0)
     {
         MethodHandler? handler = rig.Server.Settings.Methods.Find(Encoding.UTF8.GetBytes(method));
-        return CallAdmission.Admit(rig.Server, method, handler, head, messageLength);
+        return new ServerCall(rig.Server).Admit(handler, head, messageLength);
     }
 }
