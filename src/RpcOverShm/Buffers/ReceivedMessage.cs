@@ -204,6 +204,6 @@ internal struct ReceivedMessage
             return;
         }
 
-        _more = new PooledSegment(_array!, _inArray, Last);
+        _more = PooledSegment.Rent(_array!, _inArray, Last);
     }
 }
