@@ -26,8 +26,8 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
-        Assert.That(first.AsSpan().SequenceEqual(message));
-        Assert.That(second.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(first, message);
+        SameBytes.Assert(second, message);
         Assert.That(bytes == 0 || second != first, "Each receiver has one of its own.");
     }
 
@@ -40,8 +40,8 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
-        Assert.That(first.AsSpan().SequenceEqual(message));
-        Assert.That(second.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(first, message);
+        SameBytes.Assert(second, message);
     }
 
     [Test]
@@ -54,7 +54,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
 
         byte[] echo = await s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, message).Bounded();
 
-        Assert.That(echo.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo, message);
     }
 
     // Changing a message in use is not allowed; here it shows whether waiting requests were copied. The ring has room
@@ -94,8 +94,12 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         byte[][] answers = await Task.WhenAll(Enumerable.Range(0, 200).Select(
             _ => s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, new byte[bytes]))).Bounded();
 
-        Assert.That(answers, Is.All.EqualTo(before));
-        Assert.That(answer, Is.EqualTo(before));
+        foreach (byte[] one in answers)
+        {
+            SameBytes.Assert(one, before);
+        }
+
+        SameBytes.Assert(answer, before);
     }
 
     [Test]
@@ -112,7 +116,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
             using ShmPayload echo = await s_payloads.EchoAsync(rig.Invoker, shape, request).Bounded();
 
             Assert.That(echo.Length, Is.EqualTo(bytes));
-            Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+            SameBytes.Assert(echo.ToArray(), message);
         }
     }
 
@@ -127,7 +131,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         using ShmPayload echo = await rig.Invoker
             .AsyncUnaryCall(s_payloads.Of(MethodType.Unary), null, options, request).ResponseAsync.Bounded();
 
-        Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo.ToArray(), message);
     }
 
     [Test]
@@ -157,7 +161,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         using ShmPayload request = ShmPayload.Wrap(message);
         using ShmPayload echo = await methods.EchoAsync(rig.Invoker, shape, request).Bounded();
 
-        Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo.ToArray(), message);
     }
 
     [Test]
