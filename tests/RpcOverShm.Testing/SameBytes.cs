@@ -3,8 +3,8 @@ using NUnit.Framework;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Asserts that large messages are the same. NUnit compares arrays as objects, element by element: a megabyte takes it a
-/// tenth of a second.
+/// Asserts that large messages are the same. NUnit compares arrays as objects, element by element: a megabyte takes it
+/// a tenth of a second.
 /// </summary>
 public static class SameBytes
 {
