@@ -83,8 +83,7 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         using var listener = new RawServer(rig.SocketPath);
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
-        using RawPeer server = await listener.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await listener.AcceptCallAsync();
         byte[] message = RawFrames.Message(new string('a', 500));
         using var headers = new PooledBufferWriter();
         MetadataCodec.Encode(headers, new Metadata { { "grpc-encoding", encoding } });

@@ -199,14 +199,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task StaleSocket_AtThePath_IsReplaced()
     {
-        string path = _directory.Combine("stale.sock");
-        using (var dead = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
-        {
-            dead.Bind(new UnixDomainSocketEndPoint(path + ".other"));
-            File.Move(path + ".other", path);
-        }
-
-        await File.WriteAllTextAsync(_directory.Combine("stale.lock"), "99999999\n");
+        DeadServer.Leave(_directory.Combine("stale.sock"), "99999999\n");
         await using ShmServer server = MakeServer("stale");
         await server.StartAsync();
         await using ShmChannel channel = Open("stale");

@@ -34,7 +34,7 @@ public class EventLoopRaceTests
     {
         const int Rounds = 100;
         FakeSource known = Add();
-        Socket closed = SocketPair.NewSocket();
+        Socket closed = UnixSockets.New();
         SafeHandle handle = closed.SafeHandle;
         closed.Dispose();
         var refused = new List<FakeSource>();
