@@ -244,20 +244,6 @@ internal sealed class InspectorTests : InspectorFixture
             Is.EqualTo(new[] { "ClientStream received request 0  ask", "ClientStream sent response 0  ask" }));
     }
 
-    [Test]
-    public void Inspector_ThatIsNull_IsRefused()
-    {
-        var server = new ShmServerOptions { MessageInspectors = { null! } };
-        var channel = new ShmChannelOptions { MessageInspectors = { null! } };
-
-        Assert.That(
-            () => new ShmServer("shm://x", server),
-            Throws.ArgumentException.With.Message.Contains("MessageInspectors"));
-        Assert.That(
-            () => ShmChannel.ForAddress("shm://x", channel),
-            Throws.ArgumentException.With.Message.Contains("MessageInspectors"));
-    }
-
     // A service that is not ready for as many attempts.
     private static Script FailingFirst(int attempts) => new()
     {
