@@ -1,5 +1,3 @@
-using NUnit.Framework;
-
 namespace RpcOverShm.Testing;
 
 /// <summary>

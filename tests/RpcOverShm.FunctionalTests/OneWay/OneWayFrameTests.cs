@@ -255,9 +255,10 @@ internal sealed class OneWayFrameTests : RawServerFixture
         return frame;
     }
 
-    private Task SendAsync(Payload request, bool isBlocking = false, CallOptions options = default) => isBlocking
-        ? Timeouts.OnThread(() => _client.Unary(request, options))
-        : _client.UnaryAsync(request, options).ResponseAsync;
+    private Task<Payload> SendAsync(Payload request, bool isBlocking = false, CallOptions options = default) =>
+        isBlocking
+            ? Timeouts.OnThread(() => _client.Unary(request, options))
+            : _client.UnaryAsync(request, options).ResponseAsync;
 
     // Accepts the channel, takes its first call, and waits for the caller. Returns the first frame.
     private async Task<(RawPeer Server, RawFrame Start)> TakeAsync(Payload request, PeerLimits? limits = null)

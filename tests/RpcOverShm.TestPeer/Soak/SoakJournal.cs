@@ -53,6 +53,7 @@ internal sealed class SoakJournal : PlainLogger
     {
         TaskScheduler.UnobservedTaskException -= OnUnobserved;
         _file.Dispose();
+        base.Dispose();
     }
 
     protected override void Write(LogLevel level, EventId id, string text, Exception? exception) =>

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 

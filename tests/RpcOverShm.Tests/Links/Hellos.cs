@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 

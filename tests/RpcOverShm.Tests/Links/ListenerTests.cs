@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;

@@ -1,9 +1,5 @@
-using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
-using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 

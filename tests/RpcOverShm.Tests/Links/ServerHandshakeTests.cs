@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -4,7 +4,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Scheduling;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Streams;
-
 namespace RpcOverShm.Tests.Streams;
 
 /// <summary>The end of a byte stream on either side, and its effect on the other side.</summary>
