@@ -9,74 +9,68 @@ using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClien
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>The channel of a client, and its address.</summary>
-public class ClientChannelTests
+public class ClientChannelTests : HostFixture
 {
     // The host logs that it failed to start.
     private const int HostFailed = 11;
 
-    private TestHost _host = null!;
-
     [SetUp]
-    public void CreateHost()
+    public void AddServer()
     {
-        _host = new TestHost();
-        _host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
+        Host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
     }
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
 
     [Test]
     public async Task Channel_OfAClient_HasItsTypeAndItsNameAsKeys()
     {
-        ShmClientBuilder builder = _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        await _host.StartAsync();
+        ShmClientBuilder builder = Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        await Host.StartAsync();
 
-        ShmChannel channel = _host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient));
+        ShmChannel channel = Host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient));
         string session = await channel.AskAsync().Bounded();
 
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Ready));
-        Assert.That(_host.Provider.GetRequiredKeyedService<ShmChannel>(builder.Name), Is.SameAs(channel));
+        Assert.That(Host.Provider.GetRequiredKeyedService<ShmChannel>(builder.Name), Is.SameAs(channel));
         Assert.That(
-            await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded(), Is.EqualTo(session));
+            await Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded(), Is.EqualTo(session));
     }
 
     [Test]
     public async Task Channels_OfClientsWithNames_HaveTheNamesAsKeys()
     {
-        _host.Services.AddShmClient<ConformanceClient>("a", _host.Address);
-        _host.Services.AddShmClient<ConformanceClient>("b", _ => _host.Address);
-        await _host.StartAsync();
+        Host.Services.AddShmClient<ConformanceClient>("a", Host.Address);
+        Host.Services.AddShmClient<ConformanceClient>("b", _ => Host.Address);
+        await Host.StartAsync();
 
-        ShmChannel a = _host.Provider.GetRequiredKeyedService<ShmChannel>("a");
-        ShmChannel b = _host.Provider.GetRequiredKeyedService<ShmChannel>("b");
+        ShmChannel a = Host.Provider.GetRequiredKeyedService<ShmChannel>("a");
+        ShmChannel b = Host.Provider.GetRequiredKeyedService<ShmChannel>("b");
 
         Assert.That(a, Is.Not.SameAs(b));
         Assert.That(await SessionOf("a"), Is.EqualTo(await a.AskAsync().Bounded()));
         Assert.That(await SessionOf("b"), Is.EqualTo(await b.AskAsync().Bounded()));
         Assert.That(
-            _host.Provider.GetKeyedService<ShmChannel>(typeof(ConformanceClient)), Is.Null,
+            Host.Provider.GetKeyedService<ShmChannel>(typeof(ConformanceClient)), Is.Null,
             "None was added without a name.");
 
         Task<string> SessionOf(string name) =>
-            _host.Provider.GetRequiredKeyedService<ConformanceClient>(name).AskAsync().Bounded();
+            Host.Provider.GetRequiredKeyedService<ConformanceClient>(name).AskAsync().Bounded();
     }
 
     [Test]
     public async Task Channel_OfAClient_MakesOneWayCalls()
     {
         var called = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        _host.Methods.Echo = (_, _) =>
+        Host.Methods.Echo = (_, _) =>
         {
             called.SetResult();
             return Task.FromResult("");
         };
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        _host.Services.AddSingleton<Notifier>();
-        await _host.StartAsync();
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        Host.Services.AddSingleton<Notifier>();
+        await Host.StartAsync();
 
-        await _host.Provider.GetRequiredService<Notifier>().Client.AskAsync().Bounded();
+        await Host.Provider.GetRequiredService<Notifier>().Client.AskAsync().Bounded();
 
         await called.Task.Bounded();
     }
@@ -84,39 +78,39 @@ public class ClientChannelTests
     [Test]
     public async Task Channel_OfAClient_IsShutDownWithTheContainer()
     {
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        await _host.StartAsync();
-        await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
-        ShmChannel channel = _host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient));
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        await Host.StartAsync();
+        await Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+        ShmChannel channel = Host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient));
 
-        await _host.DisposeAsync();
+        await Host.DisposeAsync();
 
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Shutdown));
-        _host = new TestHost();
+        Host = new TestHost();
     }
 
     [Test]
     public async Task HealthCheck_OfAClientsChannel_ConnectsIt()
     {
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        _host.Services.AddHealthChecks().AddShmChannel(typeof(ConformanceClient));
-        await _host.StartAsync();
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        Host.Services.AddHealthChecks().AddShmChannel(typeof(ConformanceClient));
+        await Host.StartAsync();
 
         HealthReport report =
-            await _host.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded();
+            await Host.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded();
 
         Assert.That(report.Entries.Single().Key, Is.EqualTo(typeof(ConformanceClient).FullName));
         Assert.That(report.Status, Is.EqualTo(HealthStatus.Healthy));
         Assert.That(
-            _host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient)).State,
+            Host.Provider.GetRequiredKeyedService<ShmChannel>(typeof(ConformanceClient)).State,
             Is.EqualTo(ConnectivityState.Ready));
     }
 
     [Test]
     public void Name_ThatIsTheKeyOfAnotherChannel_IsRefused([Values] bool isClientFirst)
     {
-        Action client = () => _host.Services.AddShmClient<ConformanceClient>("name", _host.Address);
-        Action channel = () => _host.Services.AddKeyedShmChannel("name", _host.Address);
+        Action client = () => Host.Services.AddShmClient<ConformanceClient>("name", Host.Address);
+        Action channel = () => Host.Services.AddKeyedShmChannel("name", Host.Address);
         (isClientFirst ? client : channel)();
 
         Assert.That(
@@ -127,13 +121,13 @@ public class ClientChannelTests
     [Test]
     public async Task Address_OfAFunction_ComesFromTheContainer()
     {
-        _host.Services.AddSingleton(new Place(_host.Address));
-        _host.Services.AddShmClient<ConformanceClient>(
+        Host.Services.AddSingleton(new Place(Host.Address));
+        Host.Services.AddShmClient<ConformanceClient>(
             provider => provider.GetRequiredService<Place>().Address,
             options => options.MaxSendMessageSize = 100);
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        string session = await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+        string session = await Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
 
         Assert.That(session, Does.StartWith("shm:"));
     }
@@ -141,14 +135,14 @@ public class ClientChannelTests
     [Test]
     public void Address_OfOneFunctionTwice_IsOneClient_AndOfAnotherIsRefused()
     {
-        Func<IServiceProvider, string> address = _ => _host.Address;
-        _host.Services.AddShmClient<ConformanceClient>(address);
-        _host.Services.AddShmClient<ConformanceClient>(address);
+        Func<IServiceProvider, string> address = _ => Host.Address;
+        Host.Services.AddShmClient<ConformanceClient>(address);
+        Host.Services.AddShmClient<ConformanceClient>(address);
 
         Assert.That(
-            () => _host.Services.AddShmClient<ConformanceClient>(_ => "shm://other"),
+            () => Host.Services.AddShmClient<ConformanceClient>(_ => "shm://other"),
             Throws.ArgumentException.With.Message.Contains("(from a function)"));
-        Assert.That(_host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
+        Assert.That(Host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
     }
 
     [TestCase(null, "returned none")]
@@ -156,10 +150,10 @@ public class ClientChannelTests
     [TestCase("http://localhost", "http://localhost")]
     public void Address_OfAFunctionThatReturnsNone_FailsTheStart(string? returned, string named)
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmClient<ConformanceClient>("caller", _ => returned!);
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmClient<ConformanceClient>("caller", _ => returned!);
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain(named).And.Contains("'caller'"));
     }
@@ -167,10 +161,10 @@ public class ClientChannelTests
     [Test]
     public void Address_OfAFunctionThatThrows_FailsTheStart()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmClient<ConformanceClient>(provider => provider.GetRequiredService<Place>().Address);
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmClient<ConformanceClient>(provider => provider.GetRequiredService<Place>().Address);
 
-        InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(_host.StartAsync);
+        InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain(nameof(Place)));
     }

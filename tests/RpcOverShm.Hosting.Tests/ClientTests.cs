@@ -10,30 +10,21 @@ using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClien
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>Clients and channels from the container.</summary>
-public class ClientTests
+public class ClientTests : HostFixture
 {
-    private TestHost _host = null!;
-
     [SetUp]
-    public void CreateHost()
-    {
-        _host = new TestHost();
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-    }
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
+    public void AddServer() => Host.Services.AddShmServer(Host.Address).AddService<TestService>();
 
     [Test]
     public async Task Client_ByItsType_IsTransientAndSharesTheChannel()
     {
         var sessions = new HashSet<string>();
-        _host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        await _host.StartAsync();
+        Host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        await Host.StartAsync();
 
-        ConformanceClient first = _host.Provider.GetRequiredService<ConformanceClient>();
-        ConformanceClient second = _host.Provider.GetRequiredService<ConformanceClient>();
+        ConformanceClient first = Host.Provider.GetRequiredService<ConformanceClient>();
+        ConformanceClient second = Host.Provider.GetRequiredService<ConformanceClient>();
 
         Assert.That(first, Is.Not.SameAs(second));
         sessions.Add(await first.AskAsync().Bounded());
@@ -44,15 +35,15 @@ public class ClientTests
     [Test]
     public async Task Clients_ByName_HaveChannelsOfTheirOwnAndComeFromFactoryOrKey()
     {
-        _host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
-        _host.Services.AddShmClient<ConformanceClient>("a", _host.Address);
-        _host.Services.AddShmClient<ConformanceClient>("b", _host.Address);
-        await _host.StartAsync();
-        ShmClientFactory factory = _host.Provider.GetRequiredService<ShmClientFactory>();
+        Host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
+        Host.Services.AddShmClient<ConformanceClient>("a", Host.Address);
+        Host.Services.AddShmClient<ConformanceClient>("b", Host.Address);
+        await Host.StartAsync();
+        ShmClientFactory factory = Host.Provider.GetRequiredService<ShmClientFactory>();
 
         string a = await factory.CreateClient<ConformanceClient>("a").AskAsync().Bounded();
         string b = await factory.CreateClient<ConformanceClient>("b").AskAsync().Bounded();
-        string keyed = await _host.Provider.GetRequiredKeyedService<ConformanceClient>("a").AskAsync().Bounded();
+        string keyed = await Host.Provider.GetRequiredKeyedService<ConformanceClient>("a").AskAsync().Bounded();
 
         Assert.That(b, Is.Not.EqualTo(a));
         Assert.That(keyed, Is.EqualTo(a));
@@ -61,8 +52,8 @@ public class ClientTests
     [Test]
     public void Factory_AskedForAnUnknownName_SaysWhichThereAre()
     {
-        _host.Services.AddShmClient<ConformanceClient>("a", _host.Address);
-        ShmClientFactory factory = _host.Provider.GetRequiredService<ShmClientFactory>();
+        Host.Services.AddShmClient<ConformanceClient>("a", Host.Address);
+        ShmClientFactory factory = Host.Provider.GetRequiredService<ShmClientFactory>();
 
         Assert.That(
             () => factory.CreateClient<ConformanceClient>("b"),
@@ -75,43 +66,43 @@ public class ClientTests
     [Test]
     public async Task Client_AddedTwice_HasTheInterceptorsOfBoth()
     {
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor(Noting("first"));
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor(Noting("second"));
-        await _host.StartAsync();
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address).AddInterceptor(Noting("first"));
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address).AddInterceptor(Noting("second"));
+        await Host.StartAsync();
 
-        await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+        await Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
 
-        Assert.That(_host.Diary.Entries, Is.EqualTo(new[] { "first", "second" }));
+        Assert.That(Host.Diary.Entries, Is.EqualTo(new[] { "first", "second" }));
     }
 
     [Test]
     public void Client_AddedTwiceWithTwoAddressesOrTypes_IsRefused()
     {
-        _host.Services.AddShmClient<ConformanceClient>("name", "shm://one");
+        Host.Services.AddShmClient<ConformanceClient>("name", "shm://one");
 
         Assert.That(
-            () => _host.Services.AddShmClient<ConformanceClient>("name", "shm://two"),
+            () => Host.Services.AddShmClient<ConformanceClient>("name", "shm://two"),
             Throws.ArgumentException.With.Message.Contains("shm://one").And.Message.Contains("shm://two"));
         Assert.That(
-            () => _host.Services.AddShmClient<Records.RecordsClient>("name", "shm://one"),
+            () => Host.Services.AddShmClient<Records.RecordsClient>("name", "shm://one"),
             Throws.ArgumentException.With.Message.Contains("RecordsClient"));
     }
 
     [Test]
     public void Client_OfATypeThatIsNone_IsRefused() => Assert.That(
-        () => _host.Services.AddShmClient<ClientTests>(_host.Address),
+        () => Host.Services.AddShmClient<ClientTests>(Host.Address),
         Throws.ArgumentException.With.Message.Contains("CallInvoker"));
 
     [Test]
     public async Task Client_OfTheApplication_GetsItsInvokerAndServices()
     {
-        _host.Methods.Echo = (_, _) => Task.FromResult("answer");
-        _host.Services.AddShmClient<OwnClient>(_host.Address);
-        await _host.StartAsync();
+        Host.Methods.Echo = (_, _) => Task.FromResult("answer");
+        Host.Services.AddShmClient<OwnClient>(Host.Address);
+        await Host.StartAsync();
 
-        OwnClient client = _host.Provider.GetRequiredService<OwnClient>();
+        OwnClient client = Host.Provider.GetRequiredService<OwnClient>();
 
-        Assert.That(client.Diary, Is.SameAs(_host.Diary));
+        Assert.That(client.Diary, Is.SameAs(Host.Diary));
         Assert.That(await new ConformanceClient(client.Invoker).AskAsync().Bounded(), Is.EqualTo("answer"));
     }
 
@@ -119,7 +110,7 @@ public class ClientTests
     public async Task Interceptors_OfClientAndChannel_RunInOrderAndAreMadeOnceForTheirScope()
     {
         int made = 0;
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address)
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address)
             .AddInterceptor(Noting("channel 1"))
             .AddInterceptor(
                 provider =>
@@ -128,25 +119,25 @@ public class ClientTests
                     return Noting("client 1")(provider);
                 },
                 ShmInterceptorScope.Client)
-            .AddInterceptor(() => new ClientInterceptor(_host.Diary, "channel 2"))
+            .AddInterceptor(() => new ClientInterceptor(Host.Diary, "channel 2"))
             .AddInterceptor(Noting("client 2"), ShmInterceptorScope.Client)
             .AddInterceptor<PlainInterceptor>();
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        _ = _host.Provider.GetRequiredService<ConformanceClient>();
-        await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+        _ = Host.Provider.GetRequiredService<ConformanceClient>();
+        await Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
 
         Assert.That(
-            _host.Diary.Entries, Is.EqualTo(new[] { "client 1", "client 2", "channel 1", "channel 2", "plain" }));
+            Host.Diary.Entries, Is.EqualTo(new[] { "client 1", "client 2", "channel 1", "channel 2", "plain" }));
         Assert.That(made, Is.EqualTo(2));
     }
 
     [Test]
     public async Task CallOptions_ThatAreConfigured_ReachTheServerWithAllCredentials()
     {
-        _host.Methods.Echo = (_, context) => Task.FromResult(string.Join(
+        Host.Methods.Echo = (_, context) => Task.FromResult(string.Join(
             ", ", context.RequestHeaders.Where(one => one.Key.StartsWith('x')).Select(one => one.Value).Order()));
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address)
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address)
             .ConfigureCallOptions((options, provider) =>
             {
                 provider.GetRequiredService<Diary>().Note("configured");
@@ -163,9 +154,9 @@ public class ClientTests
                 return Task.CompletedTask;
             })
             .AddCallCredentials(Adding("last"));
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        ConformanceClient client = _host.Provider.GetRequiredService<ConformanceClient>();
+        ConformanceClient client = Host.Provider.GetRequiredService<ConformanceClient>();
         string seen = await client.AskAsync(new CallOptions(credentials: Adding("own"))).Bounded();
 
         Assert.That(seen, Is.EqualTo("configured, last, more, options, own"));
@@ -174,18 +165,18 @@ public class ClientTests
     [Test]
     public async Task Channel_OfTheOptions_HasThem()
     {
-        _host.Methods.Echo = (_, _) => Task.FromResult(new string('x', 100));
-        _host.Services.AddSingleton(new Version(0, 1));
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address, options => options.MaxReceiveMessageSize = 90)
+        Host.Methods.Echo = (_, _) => Task.FromResult(new string('x', 100));
+        Host.Services.AddSingleton(new Version(0, 1));
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address, options => options.MaxReceiveMessageSize = 90)
             .ConfigureChannel((provider, options) =>
                 options.MaxSendMessageSize = provider.GetRequiredService<Version>().Major)
-            .Bind(_host.Section(
+            .Bind(Host.Section(
                 ("Connect:TrustedServerUsers:0", "0"),
                 ("Callbacks:Limits:MaxQueuedCallsPerConnection", "3"),
                 ("ServiceConfig:RetryThrottling:MaxTokens", "7"),
                 ("ServiceConfig:RetryThrottling:TokenRatio", "0.5")));
-        await _host.StartAsync();
-        ShmChannelOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>()
+        await Host.StartAsync();
+        ShmChannelOptions options = Host.Provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>()
             .Get(typeof(ConformanceClient).FullName);
         Assert.That(options.Connect.TrustedServerUsers, Is.EqualTo(new[] { "0" }));
         Assert.That(options.Callbacks.Limits.MaxQueuedCallsPerConnection, Is.EqualTo(3));
@@ -193,7 +184,7 @@ public class ClientTests
         Assert.That(options.MaxSendMessageSize, Is.Zero);
 
         RpcException? failure = Assert.CatchAsync<RpcException>(
-            () => _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded());
+            () => Host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded());
 
         Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
     }
@@ -201,25 +192,25 @@ public class ClientTests
     [Test]
     public async Task KeyedChannel_FromTheContainer_IsOneAndIsShutDownWithIt()
     {
-        _host.Methods.Echo = (_, _) => Task.FromResult("answer");
-        _host.Services.AddKeyedShmChannel("key", _host.Address, (_, options) => options.MaxSendMessageSize = 10);
-        await _host.StartAsync();
-        ShmChannel channel = _host.Provider.GetRequiredKeyedService<ShmChannel>("key");
+        Host.Methods.Echo = (_, _) => Task.FromResult("answer");
+        Host.Services.AddKeyedShmChannel("key", Host.Address, (_, options) => options.MaxSendMessageSize = 10);
+        await Host.StartAsync();
+        ShmChannel channel = Host.Provider.GetRequiredKeyedService<ShmChannel>("key");
 
-        Assert.That(_host.Provider.GetRequiredKeyedService<ShmChannel>("key"), Is.SameAs(channel));
+        Assert.That(Host.Provider.GetRequiredKeyedService<ShmChannel>("key"), Is.SameAs(channel));
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("answer"));
-        await _host.DisposeAsync();
+        await Host.DisposeAsync();
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Shutdown));
-        _host = new TestHost();
+        Host = new TestHost();
     }
 
     [Test]
     public void KeyedChannel_AddedTwice_IsRefused()
     {
-        _host.Services.AddKeyedShmChannel(1, "shm://one");
+        Host.Services.AddKeyedShmChannel(1, "shm://one");
 
         Assert.That(
-            () => _host.Services.AddKeyedShmChannel(1, "shm://one"),
+            () => Host.Services.AddKeyedShmChannel(1, "shm://one"),
             Throws.ArgumentException.With.Message.Contains("'1'"));
     }
 

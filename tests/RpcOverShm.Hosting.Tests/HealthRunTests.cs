@@ -11,37 +11,31 @@ namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>The runs of a host's checks, which calls to its health service share.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-public class HealthRunTests
+public class HealthRunTests : HostFixture
 {
     private static readonly AsyncLocal<ServerCallContext?> s_call = new();
 
     private readonly HeldCheck _check = new();
     private readonly WaitingCalls _calls = new();
 
-    private TestHost _host = null!;
     private ShmChannel _channel = null!;
 
     [SetUp]
     public async Task StartHost()
     {
-        _host = new TestHost();
-        _host.Services.AddHealthChecks().AddCheck("held", _check);
+        Host.Services.AddHealthChecks().AddCheck("held", _check);
 
         // The host itself runs the checks now and then, too.
-        _host.Services.Configure<HealthCheckPublisherOptions>(options => options.Delay = TimeSpan.FromDays(1));
-        _host.Services.AddShmServer(_host.Address)
+        Host.Services.Configure<HealthCheckPublisherOptions>(options => options.Delay = TimeSpan.FromDays(1));
+        Host.Services.AddShmServer(Host.Address)
             .Configure(options => options.Interceptors.Add(_calls))
             .AddHealth();
-        await _host.StartAsync();
-        _channel = _host.Open();
+        await Host.StartAsync();
+        _channel = Host.Open();
     }
 
     [TearDown]
-    public async Task StopHost()
-    {
-        _channel.Dispose();
-        await _host.DisposeAsync();
-    }
+    public void DisposeChannel() => _channel.Dispose();
 
     [Test]
     public async Task Calls_DuringARun_ShareIt()

@@ -11,7 +11,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>The health checks of a host as a health service, and health services as checks of a host.</summary>
-public class HealthTests
+public class HealthTests : HostFixture
 {
     // The host logs a check that is Unhealthy as an error.
     private const int CheckFailed = 103;
@@ -24,13 +24,8 @@ public class HealthTests
         ["queue"] = HealthStatus.Healthy,
     };
 
-    private TestHost _host = null!;
-
     [SetUp]
-    public void CreateHost() => _host = NewHost();
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
+    public void ExpectFailedChecks() => Host.Log.Expect(CheckFailed);
 
     [TestCase(HealthStatus.Healthy, ServingStatus.Serving)]
     [TestCase(HealthStatus.Degraded, ServingStatus.Serving)]
@@ -38,9 +33,9 @@ public class HealthTests
     public async Task Check_OfServerAndService_IsTheResultOfAllChecks(HealthStatus result, ServingStatus expected)
     {
         AddChecks();
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddHealth();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>().AddHealth();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         _results["queue"] = result;
 
         Assert.That(await StatusAsync(channel, ""), Is.EqualTo(expected));
@@ -50,9 +45,9 @@ public class HealthTests
     [Test]
     public async Task Check_WithoutAnyChecks_IsServing()
     {
-        _host.Services.AddShmServer(_host.Address).AddHealth();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddShmServer(Host.Address).AddHealth();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         Assert.That(await StatusAsync(channel, ""), Is.EqualTo(ServingStatus.Serving));
     }
@@ -60,9 +55,9 @@ public class HealthTests
     [Test]
     public async Task Check_OfAnUnknownService_IsNotFound()
     {
-        _host.Services.AddShmServer(_host.Address).AddHealth();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddShmServer(Host.Address).AddHealth();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         RpcException? failure = Assert.CatchAsync<RpcException>(() => StatusAsync(channel, "nobody").Bounded());
 
@@ -73,11 +68,11 @@ public class HealthTests
     public async Task Check_OfAMappedService_IsTheResultOfItsChecks()
     {
         AddChecks();
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddHealth(health => health
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>().AddHealth(health => health
             .Map(s_conformance, check => check.Tags.Contains("needed"))
             .Map("misspelt", check => check.Tags.Contains("neded")));
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         _results["queue"] = HealthStatus.Unhealthy;
 
         Assert.That(await StatusAsync(channel, s_conformance), Is.EqualTo(ServingStatus.Serving));
@@ -89,10 +84,10 @@ public class HealthTests
     public async Task Watch_DuringReportsThatLackSomeChecks_ChangesOnlyWithItsOwnCheck()
     {
         AddChecks();
-        _host.Services.AddShmServer(_host.Address).AddHealth(health => health
+        Host.Services.AddShmServer(Host.Address).AddHealth(health => health
             .Map("of-disk", check => check.Name == "disk"));
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
             .Watch(new HealthCheckRequest { Service = "of-disk" });
         Assert.That(await NextAsync(watch), Is.EqualTo(ServingStatus.Serving));
@@ -113,10 +108,10 @@ public class HealthTests
         using var stopping = new CancellationTokenSource();
         var health = new ShmHealthService(stopping.Token);
         health.SetStatus("one", ServingStatus.Serving);
-        await using var server = new ShmServer(_host.Address);
+        await using var server = new ShmServer(Host.Address);
         server.Services.Add(Health.BindService(health));
         await server.StartAsync();
-        using ShmChannel channel = _host.Open();
+        using ShmChannel channel = Host.Open();
         await stopping.CancelAsync();
 
         using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
@@ -141,7 +136,7 @@ public class HealthTests
         AddChecks(other);
         other.Services.AddShmServer(other.Address).AddHealth();
         await other.StartAsync();
-        _host.Services.AddHealthChecks().AddShmServer(other.Address, failureStatus: HealthStatus.Degraded);
+        Host.Services.AddHealthChecks().AddShmServer(other.Address, failureStatus: HealthStatus.Degraded);
 
         HealthReportEntry entry = await RunCheckAsync(other.Address);
 
@@ -151,22 +146,22 @@ public class HealthTests
     [Test]
     public async Task ServerCheck_WithoutAServer_FailsAndSaysWhere()
     {
-        _host.Services.AddHealthChecks().AddShmServer(_host.Address);
+        Host.Services.AddHealthChecks().AddShmServer(Host.Address);
 
-        HealthReportEntry entry = await RunCheckAsync(_host.Address);
+        HealthReportEntry entry = await RunCheckAsync(Host.Address);
 
         Assert.That(entry.Status, Is.EqualTo(HealthStatus.Unhealthy));
-        Assert.That(entry.Description, Does.Contain(_host.Address).And.Contains("Unavailable"));
+        Assert.That(entry.Description, Does.Contain(Host.Address).And.Contains("Unavailable"));
     }
 
     [Test]
     public async Task ServerCheck_OfAServerWithoutHealth_FailsAndSaysWhatToDo()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        await _host.StartAsync();
-        _ = _host.Server;
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        await Host.StartAsync();
+        _ = Host.Server;
         await using TestHost other = NewHost();
-        other.Services.AddHealthChecks().AddShmServer(_host.Address, name: "named");
+        other.Services.AddHealthChecks().AddShmServer(Host.Address, name: "named");
 
         HealthReport report = await other.Provider.GetRequiredService<HealthCheckService>()
             .CheckHealthAsync().Bounded();
@@ -178,13 +173,13 @@ public class HealthTests
     [Test]
     public async Task ServerCheck_OfAServerThatDoesNotAnswer_EndsByItself()
     {
-        await using var server = new ShmServer(_host.Address);
+        await using var server = new ShmServer(Host.Address);
         server.Services.Add(Health.BindService(new SilentHealth()));
         await server.StartAsync();
-        _host.Services.AddHealthChecks()
-            .AddShmServer(_host.Address, "deep", timeout: TimeSpan.FromMilliseconds(50));
+        Host.Services.AddHealthChecks()
+            .AddShmServer(Host.Address, "deep", timeout: TimeSpan.FromMilliseconds(50));
 
-        HealthReportEntry entry = await RunCheckAsync($"{_host.Address} deep");
+        HealthReportEntry entry = await RunCheckAsync($"{Host.Address} deep");
 
         Assert.That(entry.Status, Is.EqualTo(HealthStatus.Unhealthy));
         Assert.That(entry.Description, Does.Contain("0.05 s"));
@@ -193,22 +188,22 @@ public class HealthTests
     [Test]
     public async Task ChannelCheck_WithAndWithoutAServer_FollowsIt()
     {
-        _host.Services.AddKeyedShmChannel("key", _host.Address);
-        _host.Services.AddHealthChecks().AddShmChannel("key", timeout: TimeSpan.FromSeconds(2));
+        Host.Services.AddKeyedShmChannel("key", Host.Address);
+        Host.Services.AddHealthChecks().AddShmChannel("key", timeout: TimeSpan.FromSeconds(2));
 
         HealthReportEntry without = await RunCheckAsync("key");
-        await using var server = new ShmServer(_host.Address);
+        await using var server = new ShmServer(Host.Address);
         await server.StartAsync();
         await Timeouts.Eventually(() => RunCheckAsync("key").GetAwaiter().GetResult().Status == HealthStatus.Healthy);
 
         Assert.That(without.Status, Is.EqualTo(HealthStatus.Unhealthy));
-        Assert.That(without.Description, Does.Contain(_host.Address).And.Contains("No server"));
+        Assert.That(without.Description, Does.Contain(Host.Address).And.Contains("No server"));
     }
 
     [Test]
     public async Task ChannelCheck_WithAKeyThatNobodyHas_FailsAlone()
     {
-        _host.Services.AddHealthChecks()
+        Host.Services.AddHealthChecks()
             .AddShmChannel("keey", "wrong")
             .AddCheck("right", () => HealthCheckResult.Healthy());
 
@@ -236,7 +231,7 @@ public class HealthTests
         return watch.ResponseStream.Current.Status;
     }
 
-    private void AddChecks(TestHost? host = null) => (host ?? _host).Services.AddHealthChecks()
+    private void AddChecks(TestHost? host = null) => (host ?? Host).Services.AddHealthChecks()
         .AddCheck("disk", () => new HealthCheckResult(_results["disk"]), ["needed"])
         .AddCheck("queue", () => new HealthCheckResult(_results["queue"]));
 
@@ -245,11 +240,11 @@ public class HealthTests
         var entry = new HealthReportEntry(status, null, TimeSpan.Zero, null, null);
         var report = new HealthReport(
             new Dictionary<string, HealthReportEntry> { [check] = entry }, TimeSpan.Zero);
-        return _host.Provider.GetRequiredService<HealthPublisher>().PublishAsync(report, CancellationToken.None);
+        return Host.Provider.GetRequiredService<HealthPublisher>().PublishAsync(report, CancellationToken.None);
     }
 
     private async Task<HealthReportEntry> RunCheckAsync(string name) =>
-        (await _host.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded()).Entries[name];
+        (await Host.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded()).Entries[name];
 
     private sealed class SilentHealth : Health.HealthBase
     {

@@ -7,93 +7,85 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>The instances of services that the container activates, and their scopes.</summary>
-public class LifetimeTests
+public class LifetimeTests : HostFixture
 {
     private const int CreationFailed = 320;
-
-    private TestHost _host = null!;
-
-    [SetUp]
-    public void CreateHost() => _host = new TestHost();
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
 
     [Test]
     public async Task PerCall_OfAnUnregisteredClass_HasAScopeForEachCall()
     {
-        _host.Services.AddScoped<Part>();
-        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddScoped<Part>();
+        Host.Services.AddShmServer(Host.Address).AddService<NumberedService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("2"));
 
-        await _host.Diary.Until("part 2 disposed");
+        await Host.Diary.Until("part 2 disposed");
         Assert.That(
-            _host.Diary.Entries,
+            Host.Diary.Entries,
             Is.EqualTo(new[] { "service 1 disposed", "part 1 disposed", "service 2 disposed", "part 2 disposed" }));
     }
 
     [Test]
     public async Task PerCall_OfARegisteredClass_IsTheRegisteredOneAndDisposedByTheContainer()
     {
-        _host.Services.AddSingleton<Part>().AddSingleton<NumberedService>();
-        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddSingleton<Part>().AddSingleton<NumberedService>();
+        Host.Services.AddShmServer(Host.Address).AddService<NumberedService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
-        Assert.That(_host.Diary.Entries, Is.Empty);
+        Assert.That(Host.Diary.Entries, Is.Empty);
     }
 
     [Test]
     public async Task PerSession_OfTwoChannels_HasAScopeForEach()
     {
-        _host.Services.AddScoped<Part>();
-        _host.Services.AddShmServer(_host.Address)
+        Host.Services.AddScoped<Part>();
+        Host.Services.AddShmServer(Host.Address)
             .AddService<NumberedService>(options => options.Lifetime = ShmServiceLifetime.PerSession);
-        await _host.StartAsync();
-        using ShmChannel other = _host.Open();
-        using (ShmChannel channel = _host.Open())
+        await Host.StartAsync();
+        using ShmChannel other = Host.Open();
+        using (ShmChannel channel = Host.Open())
         {
             Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
             Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
             Assert.That(await other.AskAsync().Bounded(), Is.EqualTo("2"));
-            Assert.That(_host.Diary.Entries, Is.Empty);
+            Assert.That(Host.Diary.Entries, Is.Empty);
         }
 
-        await _host.Diary.Until("part 1 disposed");
-        Assert.That(_host.Diary.Entries, Is.EqualTo(new[] { "service 1 disposed", "part 1 disposed" }));
+        await Host.Diary.Until("part 1 disposed");
+        Assert.That(Host.Diary.Entries, Is.EqualTo(new[] { "service 1 disposed", "part 1 disposed" }));
     }
 
     [Test]
     public async Task Singleton_OfAnUnregisteredClass_ComesFromTheContainerAndIsDisposedAtTheStop()
     {
-        _host.Services.AddSingleton<Part>();
-        _host.Services.AddShmServer(_host.Address)
+        Host.Services.AddSingleton<Part>();
+        Host.Services.AddShmServer(Host.Address)
             .AddService<NumberedService>(options => options.Lifetime = ShmServiceLifetime.Singleton);
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
-        using ShmChannel other = _host.Open();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
+        using ShmChannel other = Host.Open();
 
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
         Assert.That(await other.AskAsync().Bounded(), Is.EqualTo("1"));
 
-        await _host.StopAsync().Bounded();
-        await _host.Diary.Until("service 1 disposed");
+        await Host.StopAsync().Bounded();
+        await Host.Diary.Until("service 1 disposed");
     }
 
     [Test]
     public async Task Lifetime_OfTheConfiguration_IsReadByItsName()
     {
-        _host.Services.AddScoped<Part>();
-        IConfigurationSection section = _host.Section(("Lifetime", "perSession"));
-        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>(options => section.Bind(options));
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddScoped<Part>();
+        IConfigurationSection section = Host.Section(("Lifetime", "perSession"));
+        Host.Services.AddShmServer(Host.Address).AddService<NumberedService>(options => section.Bind(options));
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
@@ -102,29 +94,29 @@ public class LifetimeTests
     [Test]
     public async Task PerCall_WhoseConstructorThrowsOnce_FailsThatCallWithInternalAndIsLogged()
     {
-        _host.Log.Expect(CreationFailed);
-        _host.Services.AddScoped<Part>();
-        _host.Services.AddShmServer(_host.Address).AddService<FailingOnceService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Log.Expect(CreationFailed);
+        Host.Services.AddScoped<Part>();
+        Host.Services.AddShmServer(Host.Address).AddService<FailingOnceService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         RpcException? failure = Assert.CatchAsync<RpcException>(() => channel.AskAsync().Bounded());
         Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Internal));
-        LogEntry entry = await _host.Log.WaitForAsync(CreationFailed);
+        LogEntry entry = await Host.Log.WaitForAsync(CreationFailed);
         Assert.That(entry.Exception, Has.Message.EqualTo("The first one fails."));
 
         // Its scope has made a part, which is disposed all the same.
-        await _host.Diary.Until("part 1 disposed");
+        await Host.Diary.Until("part 1 disposed");
         Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("2"));
     }
 
     [Test]
     public async Task Service_ByItsDefinition_IsServed()
     {
-        _host.Services.AddShmServer(_host.Address)
+        Host.Services.AddShmServer(Host.Address)
             .AddService(_ => Testing.Protos.Conformance.BindService(new ConformanceService()));
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
 
         Assert.That(await channel.AskAsync().Bounded(), Is.Empty);
     }
@@ -133,18 +125,18 @@ public class LifetimeTests
     public async Task TwoServers_InOneHost_HaveServicesOfTheirOwn()
     {
         string other = $"shm://{UniqueName.Next()}";
-        _host.Methods.Echo = (_, _) => Task.FromResult("first");
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        _host.Services.AddSingleton<Part>();
-        _host.Services.AddShmServer("other", other).AddService<NumberedService>();
-        await _host.StartAsync();
-        using ShmChannel first = _host.Open();
-        using ShmChannel second = _host.Open(other);
+        Host.Methods.Echo = (_, _) => Task.FromResult("first");
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        Host.Services.AddSingleton<Part>();
+        Host.Services.AddShmServer("other", other).AddService<NumberedService>();
+        await Host.StartAsync();
+        using ShmChannel first = Host.Open();
+        using ShmChannel second = Host.Open(other);
 
         Assert.That(await first.AskAsync().Bounded(), Is.EqualTo("first"));
         Assert.That(await second.AskAsync().Bounded(), Is.EqualTo("1"));
-        Assert.That(_host.Server.Address, Is.EqualTo(_host.Address));
-        Assert.That(_host.Provider.GetRequiredKeyedService<ShmServer>("other").Address, Is.EqualTo(other));
+        Assert.That(Host.Server.Address, Is.EqualTo(Host.Address));
+        Assert.That(Host.Provider.GetRequiredKeyedService<ShmServer>("other").Address, Is.EqualTo(other));
     }
 
     private sealed class FailingOnceService : Testing.Protos.Conformance.ConformanceBase

@@ -12,18 +12,10 @@ using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClien
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>Messages for programs that make a mistake: what is wrong, what is allowed, what to do.</summary>
-public class MistakeTests
+public class MistakeTests : HostFixture
 {
     private const int HostFailed = 11;
     private const int SectionMissing = 501;
-
-    private TestHost _host = null!;
-
-    [SetUp]
-    public void CreateHost() => _host = new TestHost();
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
 
     [TestCase("MaxSendMesageSize", "MaxSendMessageSize")]
     [TestCase("limit", "Limits")]
@@ -125,18 +117,18 @@ public class MistakeTests
     [Test]
     public async Task Section_ThatIsMissing_IsLoggedWithTheNearestName()
     {
-        _host.Section(("Servr:Limits:MaxCallbackDepth", "1"), ("Clients:Connect:Timeout", "00:00:01"));
-        IConfigurationSection missing = _host.Section().GetSection("Server");
-        _host.Services.AddShmServer(_host.Address).Bind(missing);
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address).Bind(missing);
+        Host.Section(("Servr:Limits:MaxCallbackDepth", "1"), ("Clients:Connect:Timeout", "00:00:01"));
+        IConfigurationSection missing = Host.Section().GetSection("Server");
+        Host.Services.AddShmServer(Host.Address).Bind(missing);
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address).Bind(missing);
 
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        Assert.That(_host.Log.Of(SectionMissing).Select(one => one.Message), Is.EquivalentTo(new[]
+        Assert.That(Host.Log.Of(SectionMissing).Select(one => one.Message), Is.EquivalentTo(new[]
         {
-            Expected(_host.Address), Expected(typeof(ConformanceClient).FullName!),
+            Expected(Host.Address), Expected(typeof(ConformanceClient).FullName!),
         }));
-        Assert.That(_host.Log.Of(SectionMissing).Select(one => one.Level), Is.All.EqualTo(LogLevel.Warning));
+        Assert.That(Host.Log.Of(SectionMissing).Select(one => one.Level), Is.All.EqualTo(LogLevel.Warning));
 
         static string Expected(string name) =>
             $"Section 'Section:Server' of the configuration, for '{name}', is missing or empty; did you mean 'Servr'? "
@@ -147,26 +139,26 @@ public class MistakeTests
     [Test]
     public async Task Section_ThatExists_IsNotLogged()
     {
-        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("Limits:MaxCallbackDepth", "1")));
+        Host.Services.AddShmServer(Host.Address).Bind(Host.Section(("Limits:MaxCallbackDepth", "1")));
 
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        Assert.That(_host.Log.Of(SectionMissing), Is.Empty);
+        Assert.That(Host.Log.Of(SectionMissing), Is.Empty);
     }
 
     [Test]
     public void Address_ThatTheConfigurationLacks_IsToldWithAnExample()
     {
-        string address = _host.Section()["Address"]!;
+        string address = Host.Section()["Address"]!;
 
-        Assert.That(() => _host.Services.AddShmServer(address), IsAdvice());
-        Assert.That(() => _host.Services.AddShmServer("name", address), IsAdvice());
-        Assert.That(() => _host.Services.AddShmClient<ConformanceClient>(address), IsAdvice());
-        Assert.That(() => _host.Services.AddShmClient<ConformanceClient>("name", address), IsAdvice());
-        Assert.That(() => _host.Services.AddKeyedShmChannel("key", address), IsAdvice());
-        Assert.That(() => _host.Services.AddHealthChecks().AddShmServer(address), IsAdvice());
+        Assert.That(() => Host.Services.AddShmServer(address), IsAdvice());
+        Assert.That(() => Host.Services.AddShmServer("name", address), IsAdvice());
+        Assert.That(() => Host.Services.AddShmClient<ConformanceClient>(address), IsAdvice());
+        Assert.That(() => Host.Services.AddShmClient<ConformanceClient>("name", address), IsAdvice());
+        Assert.That(() => Host.Services.AddKeyedShmChannel("key", address), IsAdvice());
+        Assert.That(() => Host.Services.AddHealthChecks().AddShmServer(address), IsAdvice());
         Assert.That(
-            () => _host.Services.AddShmServer(""),
+            () => Host.Services.AddShmServer(""),
             Throws.ArgumentException.With.Message.Contains("The address is empty. An address is such as shm://name."));
 
         static NUnit.Framework.Constraints.IResolveConstraint IsAdvice() => Throws.ArgumentNullException.With.Message
@@ -176,17 +168,17 @@ public class MistakeTests
     [Test]
     public void Service_WhoseDependencyIsNotRegistered_FailsTheStart()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>();
+        Host.Services.AddShmServer(Host.Address).AddService<NumberedService>();
 
         AssertStartFails(
-            $"The server '{_host.Address}' cannot serve calls: {typeof(NumberedService)} needs {typeof(Part)}, which "
+            $"The server '{Host.Address}' cannot serve calls: {typeof(NumberedService)} needs {typeof(Part)}, which "
             + "is not registered. Add it to the services, for example with services.AddScoped<Part>().");
     }
 
     [Test]
     public void Interceptor_WhoseDependencyIsNotRegistered_FailsTheStart()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddInterceptor<NotingInterceptor>();
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>().AddInterceptor<NotingInterceptor>();
 
         AssertStartFails($"{typeof(NotingInterceptor)} needs {typeof(Part)}, which is not registered.");
     }
@@ -194,7 +186,7 @@ public class MistakeTests
     [Test]
     public void Interceptor_OfAClient_WhoseDependencyIsNotRegistered_FailsTheStart()
     {
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor<NotingInterceptor>();
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address).AddInterceptor<NotingInterceptor>();
 
         AssertStartFails($"{typeof(NotingInterceptor)} needs {typeof(Part)}, which is not registered.");
     }
@@ -202,7 +194,7 @@ public class MistakeTests
     [Test]
     public void Client_WithADependencyThatIsNotRegistered_FailsTheStart()
     {
-        _host.Services.AddShmClient<DemandingClient>(_host.Address);
+        Host.Services.AddShmClient<DemandingClient>(Host.Address);
 
         AssertStartFails($"{typeof(DemandingClient)} needs {typeof(Part)}, which is not registered.");
     }
@@ -211,14 +203,14 @@ public class MistakeTests
     public async Task Service_WhoseDependencyLacksOne_FailsTheStart([Values] bool isServiceRegistered)
     {
         await DisposeHost();
-        _host = new TestHost(isCheckedWhenBuilt: false);
-        _host.Services.AddScoped<Outer>();
+        Host = new TestHost(isCheckedWhenBuilt: false);
+        Host.Services.AddScoped<Outer>();
         if (isServiceRegistered)
         {
-            _host.Services.AddScoped<OuterService>();
+            Host.Services.AddScoped<OuterService>();
         }
 
-        _host.Services.AddShmServer(_host.Address).AddService<OuterService>();
+        Host.Services.AddShmServer(Host.Address).AddService<OuterService>();
 
         AssertStartFails($"{typeof(Outer)} needs {typeof(Part)}, which is not registered.");
     }
@@ -226,7 +218,7 @@ public class MistakeTests
     [Test]
     public void Service_WithAKeyThatIsNotRegistered_FailsTheStart()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<KeyedService>();
+        Host.Services.AddShmServer(Host.Address).AddService<KeyedService>();
 
         AssertStartFails($"{typeof(KeyedService)} needs {typeof(Part)} with the key 'main', which is not registered. ");
     }
@@ -234,7 +226,7 @@ public class MistakeTests
     [Test]
     public void Service_WithSeveralConstructors_FailsTheStart()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<AmbiguousService>();
+        Host.Services.AddShmServer(Host.Address).AddService<AmbiguousService>();
 
         AssertStartFails($"{typeof(AmbiguousService)} has several public constructors. Mark the one to call with ");
     }
@@ -242,35 +234,35 @@ public class MistakeTests
     [Test]
     public async Task Service_WhoseDependenciesAreThere_Starts()
     {
-        _host.Services.AddKeyedScoped<Part>("main");
-        _host.Services.AddScoped(_ => new Part(_host.Diary));
-        _host.Services.AddShmServer(_host.Address)
+        Host.Services.AddKeyedScoped<Part>("main");
+        Host.Services.AddScoped(_ => new Part(Host.Diary));
+        Host.Services.AddShmServer(Host.Address)
             .AddService<KeyedService>()
             .AddService<ChoosyService>()
             .AddInterceptor<NotingInterceptor>();
 
-        await _host.StartAsync();
+        await Host.StartAsync();
     }
 
     [Test]
     public void ClientWithANameOnly_WithoutItsName_IsToldHowToGetIt()
     {
-        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
-        _host.Services.AddShmClient<ConformanceClient>("two", _host.Address);
+        Host.Services.AddShmClient<ConformanceClient>("one", Host.Address);
+        Host.Services.AddShmClient<ConformanceClient>("two", Host.Address);
         string expected = $"The clients {typeof(ConformanceClient)} have names: one, two. Take one with "
             + "[FromKeyedServices(\"one\")] or from ShmClientFactory, or add one without a name.";
 
         Assert.That(
-            () => _host.Provider.GetRequiredService<ConformanceClient>(),
+            () => Host.Provider.GetRequiredService<ConformanceClient>(),
             Throws.InvalidOperationException.With.Message.EqualTo(expected));
-        Assert.That(_host.Provider.GetRequiredKeyedService<ConformanceClient>("two"), Is.Not.Null);
+        Assert.That(Host.Provider.GetRequiredKeyedService<ConformanceClient>("two"), Is.Not.Null);
     }
 
     [Test]
     public void ClientWithANameOnly_NeededByAService_FailsTheStart()
     {
-        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
-        _host.Services.AddShmServer(_host.Address).AddService<ForwardingService>();
+        Host.Services.AddShmClient<ConformanceClient>("one", Host.Address);
+        Host.Services.AddShmServer(Host.Address).AddService<ForwardingService>();
 
         AssertStartFails($"The clients {typeof(ConformanceClient)} have names: one. Take one with ");
     }
@@ -281,13 +273,13 @@ public class MistakeTests
     {
         if (isNamedFirst)
         {
-            _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+            Host.Services.AddShmClient<ConformanceClient>("one", Host.Address);
         }
 
-        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
-        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+        Host.Services.AddShmClient<ConformanceClient>(Host.Address);
+        Host.Services.AddShmClient<ConformanceClient>("one", Host.Address);
 
-        Assert.That(_host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
+        Assert.That(Host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
     }
 
     private static IEnumerable<string> TimesOf(Type type, string path) =>
@@ -302,14 +294,14 @@ public class MistakeTests
     private string FailureOfServer(params (string Key, string Value)[] entries)
     {
         var services = new ServiceCollection();
-        services.AddShmServer(_host.Address).Bind(Section(entries));
-        return FailureOf<ShmServerOptions>(services, _host.Address);
+        services.AddShmServer(Host.Address).Bind(Section(entries));
+        return FailureOf<ShmServerOptions>(services, Host.Address);
     }
 
     private string FailureOfClient(params (string Key, string Value)[] entries)
     {
         var services = new ServiceCollection();
-        services.AddShmClient<ConformanceClient>("name", _host.Address).Bind(Section(entries));
+        services.AddShmClient<ConformanceClient>("name", Host.Address).Bind(Section(entries));
         return FailureOf<ShmChannelOptions>(services, "name");
     }
 
@@ -329,8 +321,8 @@ public class MistakeTests
 
     private void AssertStartFails(string message)
     {
-        _host.Log.Expect(HostFailed);
-        Exception? failure = Assert.CatchAsync(_host.StartAsync);
+        Host.Log.Expect(HostFailed);
+        Exception? failure = Assert.CatchAsync(Host.StartAsync);
         Assert.That(failure!.Message, Does.Contain(message));
     }
 

@@ -9,39 +9,33 @@ using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClien
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>Deadline and cancellation of a server's call in the calls that its method makes.</summary>
-public class PropagationTests
+public class PropagationTests : HostFixture
 {
     private static readonly DateTime s_soon = DateTime.UtcNow.AddHours(1);
     private static readonly DateTime s_late = DateTime.UtcNow.AddHours(2);
 
-    private TestHost _host = null!;
     private ShmChannel _channel = null!;
 
     [SetUp]
     public async Task StartHost()
     {
-        _host = new TestHost();
         string inner = $"shm://{UniqueName.Next()}";
-        _host.Services.AddShmServer("inner", inner).AddService<InnerService>();
-        _host.Services.AddShmClient<ConformanceClient>(inner).EnableCallContextPropagation();
-        _host.Services.AddShmClient<ConformanceClient>("lenient", inner)
+        Host.Services.AddShmServer("inner", inner).AddService<InnerService>();
+        Host.Services.AddShmClient<ConformanceClient>(inner).EnableCallContextPropagation();
+        Host.Services.AddShmClient<ConformanceClient>("lenient", inner)
             .EnableCallContextPropagation(options => options.SuppressContextNotFoundErrors = true);
-        _host.Services.AddShmServer("outer", _host.Address).AddService<TestService>();
-        await _host.StartAsync();
-        _channel = _host.Open();
+        Host.Services.AddShmServer("outer", Host.Address).AddService<TestService>();
+        await Host.StartAsync();
+        _channel = Host.Open();
     }
 
     [TearDown]
-    public async Task DisposeHost()
-    {
-        _channel.Dispose();
-        await _host.DisposeAsync();
-    }
+    public void DisposeChannel() => _channel.Dispose();
 
     [Test]
     public async Task Deadline_OfTheOuterCall_IsThatOfTheInnerOne()
     {
-        _host.Methods.Echo = (provider, _) => Client(provider).AskAsync();
+        Host.Methods.Echo = (provider, _) => Client(provider).AskAsync();
 
         Assert.That(await DeadlineAsync(s_soon), Is.EqualTo(s_soon).Within(TimeSpan.FromMinutes(1)));
         Assert.That(await DeadlineAsync(null), Is.EqualTo(DateTime.MaxValue));
@@ -51,7 +45,7 @@ public class PropagationTests
     public async Task Deadline_OfBothCalls_IsTheEarlierOne([Values] bool isInnerSooner)
     {
         DateTime ofInner = isInnerSooner ? s_soon : s_late;
-        _host.Methods.Echo = (provider, _) => Client(provider).AskAsync(new CallOptions(deadline: ofInner));
+        Host.Methods.Echo = (provider, _) => Client(provider).AskAsync(new CallOptions(deadline: ofInner));
 
         DateTime seen = await DeadlineAsync(isInnerSooner ? s_late : s_soon);
 
@@ -62,7 +56,7 @@ public class PropagationTests
     public async Task Cancellation_OfTheOuterCall_CancelsTheInnerOne([Values] bool hasTokenOfItsOwn)
     {
         using var never = new CancellationTokenSource();
-        _host.Methods.Echo = async (provider, _) =>
+        Host.Methods.Echo = async (provider, _) =>
         {
             CancellationToken own = hasTokenOfItsOwn ? never.Token : CancellationToken.None;
             await Client(provider).DelayAsync(new DelayRequest(), cancellationToken: own);
@@ -70,11 +64,11 @@ public class PropagationTests
         };
         using var cancel = new CancellationTokenSource();
         Task<string> call = _channel.AskAsync(new CallOptions(cancellationToken: cancel.Token));
-        await _host.Diary.Until("delay begins");
+        await Host.Diary.Until("delay begins");
 
         await cancel.CancelAsync();
 
-        await _host.Diary.Until("delay cancelled");
+        await Host.Diary.Until("delay cancelled");
         RpcException? failure = Assert.CatchAsync<RpcException>(() => call.Bounded());
         Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Cancelled));
     }
@@ -83,7 +77,7 @@ public class PropagationTests
     public async Task Cancellation_OfTheInnersOwnToken_CancelsOnlyTheInnerOne()
     {
         using var own = new CancellationTokenSource();
-        _host.Methods.Echo = async (provider, _) =>
+        Host.Methods.Echo = async (provider, _) =>
         {
             try
             {
@@ -96,7 +90,7 @@ public class PropagationTests
             }
         };
         Task<string> call = _channel.AskAsync();
-        await _host.Diary.Until("delay begins");
+        await Host.Diary.Until("delay begins");
 
         await own.CancelAsync();
 
@@ -107,7 +101,7 @@ public class PropagationTests
     public async Task Failures_OfCallsThatNobodyAwaits_AreNeverUnobserved()
     {
         const int Calls = 20;
-        _host.Methods.Echo = async (provider, _) =>
+        Host.Methods.Echo = async (provider, _) =>
         {
             using var own = new CancellationTokenSource();
             await DropFailedCallsAsync(Client(provider), own, Calls);
@@ -125,7 +119,7 @@ public class PropagationTests
     [TestCase("Blocking")]
     public async Task Calls_OfEachShapeWithATokenOfTheirOwn_EndAsUsual(string shape)
     {
-        _host.Methods.Echo = async (provider, _) =>
+        Host.Methods.Echo = async (provider, _) =>
         {
             using var own = new CancellationTokenSource();
             return await CallAsync(Client(provider), shape, own.Token);
@@ -138,7 +132,7 @@ public class PropagationTests
     public void Call_OutsideOfAMethod_ThrowsAndSaysWhatToDo()
     {
         InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(
-            () => Client(_host.Provider).AskAsync());
+            () => Client(Host.Provider).AskAsync());
 
         Assert.That(failure!.Message, Does.Contain("SuppressContextNotFoundErrors"));
     }
@@ -146,7 +140,7 @@ public class PropagationTests
     [Test]
     public async Task Call_OutsideOfAMethodThatIsAllowed_IsAnOrdinaryOne()
     {
-        ConformanceClient client = _host.Provider.GetRequiredService<ShmClientFactory>()
+        ConformanceClient client = Host.Provider.GetRequiredService<ShmClientFactory>()
             .CreateClient<ConformanceClient>("lenient");
 
         Assert.That(await client.AskAsync().Bounded(), Is.EqualTo(Text(DateTime.MaxValue)));
@@ -157,7 +151,7 @@ public class PropagationTests
     {
         var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         Task<string> left = Task.FromResult("");
-        _host.Methods.Echo = (provider, _) =>
+        Host.Methods.Echo = (provider, _) =>
         {
             left = LaterAsync(Client(provider));
             return Task.FromResult("ended");

@@ -9,24 +9,16 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>Options from code and from the configuration, and hosts that do not start.</summary>
-public class StartTests
+public class StartTests : HostFixture
 {
     // The host logs that it failed to start.
     private const int HostFailed = 11;
 
-    private TestHost _host = null!;
-
-    [SetUp]
-    public void CreateHost() => _host = new TestHost();
-
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
-
     [Test]
     public void Bind_OfAllKinds_SetsTheOptions()
     {
-        _host.Services.AddShmServer(
-            _host.Address, options => options.Limits.MaxQueuedCallsPerConnection = 7).Bind(_host.Section(
+        Host.Services.AddShmServer(
+            Host.Address, options => options.Limits.MaxQueuedCallsPerConnection = 7).Bind(Host.Section(
             ("Limits:MaxConcurrentCalls", "3"),
             ("Listen:HandshakeTimeout", "00:00:02"),
             ("Listen:RuntimeDirectory", "/run/never-made"),
@@ -37,8 +29,8 @@ public class StartTests
             ("Scheduling", "ThreadPool"),
             ("EnableDetailedErrors", "true")));
 
-        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
-            .Get(_host.Address);
+        ShmServerOptions options = Host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(Host.Address);
 
         Assert.That(options.Limits.MaxConcurrentCalls, Is.EqualTo(3));
         Assert.That(options.Listen.HandshakeTimeout, Is.EqualTo(TimeSpan.FromSeconds(2)));
@@ -50,19 +42,19 @@ public class StartTests
         Assert.That(options.Scheduling, Is.EqualTo(ShmSchedulingMode.ThreadPool));
         Assert.That(options.EnableDetailedErrors, Is.True);
         Assert.That(options.Limits.MaxQueuedCallsPerConnection, Is.EqualTo(7), "Set in code, and not in the section.");
-        Assert.That(options.LoggerFactory, Is.SameAs(_host.Log));
+        Assert.That(options.LoggerFactory, Is.SameAs(Host.Log));
     }
 
     [Test]
     public void Configure_WithServices_SetsTheOptionsInOrder()
     {
-        _host.Services.AddSingleton(new Version(3, 1));
-        _host.Services.AddShmServer(_host.Address, options => options.Limits.MaxConcurrentCalls = 1)
+        Host.Services.AddSingleton(new Version(3, 1));
+        Host.Services.AddShmServer(Host.Address, options => options.Limits.MaxConcurrentCalls = 1)
             .Configure((provider, options) =>
                 options.Limits.MaxConcurrentCalls += provider.GetRequiredService<Version>().Major);
 
-        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
-            .Get(_host.Address);
+        ShmServerOptions options = Host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(Host.Address);
 
         Assert.That(options.Limits.MaxConcurrentCalls, Is.EqualTo(4));
     }
@@ -70,13 +62,13 @@ public class StartTests
     [Test]
     public async Task Bind_BeforeALowerLimitInCode_LeavesTheOptionThatFollowsIt()
     {
-        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("Listen:MaxConnectionsPerUser", "5")))
+        Host.Services.AddShmServer(Host.Address).Bind(Host.Section(("Listen:MaxConnectionsPerUser", "5")))
             .Configure(options => options.Listen.MaxConnections = 10);
 
-        await _host.StartAsync();
+        await Host.StartAsync();
 
-        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
-            .Get(_host.Address);
+        ShmServerOptions options = Host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(Host.Address);
         Assert.That(options.Listen.MaxConnectionsPerProcess, Is.Null);
     }
 
@@ -88,12 +80,12 @@ public class StartTests
     [TestCase("Limits:RequestHeadTimeout", " 30", "30 days")]
     public void Bind_OfABadSection_FailsTheStartAndNamesTheKey(string key, string value, string named)
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer(_host.Address).Bind(_host.Section((key, value)));
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer(Host.Address).Bind(Host.Section((key, value)));
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
-        Assert.That(failure!.Message, Does.Contain(named).And.Contains("'Section'").And.Contains(_host.Address));
+        Assert.That(failure!.Message, Does.Contain(named).And.Contains("'Section'").And.Contains(Host.Address));
     }
 
     [TestCase(typeof(ShmServerOptions))]
@@ -124,15 +116,15 @@ public class StartTests
         IConfigurationRoot json = new ConfigurationBuilder()
             .AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes($$"""{ "S": { "{{group}}": {{value}} } }""")))
             .Build();
-        _host.Services.AddShmServer(_host.Address, options =>
+        Host.Services.AddShmServer(Host.Address, options =>
         {
             options.Ring.Capacity = 64 << 10;
             options.Listen.MaxConnections = 5;
             options.Limits.MaxCallbackDepth = 3;
         }).Bind(json.GetSection("S"));
 
-        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
-            .Get(_host.Address);
+        ShmServerOptions options = Host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(Host.Address);
 
         Assert.That(
             (options.Ring.Capacity, options.Listen.MaxConnections, options.Limits.MaxCallbackDepth),
@@ -142,11 +134,11 @@ public class StartTests
     [Test]
     public void Bind_OfABadSectionOfAClient_FailsTheStartAndNamesTheKey()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmClient<Conformance.ConformanceClient>(_host.Address)
-            .Bind(_host.Section(("Connect:Timeot", "3")));
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmClient<Conformance.ConformanceClient>(Host.Address)
+            .Bind(Host.Section(("Connect:Timeot", "3")));
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain("Timeot"));
     }
@@ -154,11 +146,11 @@ public class StartTests
     [Test]
     public void Options_ThatContradictEachOther_FailTheStartAndAreNamed()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer(_host.Address)
-            .Bind(_host.Section(("Listen:MaxConnections", "10"), ("Listen:MaxConnectionsPerProcess", "11")));
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer(Host.Address)
+            .Bind(Host.Section(("Listen:MaxConnections", "10"), ("Listen:MaxConnectionsPerProcess", "11")));
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain("Listen.MaxConnectionsPerProcess is at most Listen.MaxConnections"));
     }
@@ -166,11 +158,11 @@ public class StartTests
     [Test]
     public void Options_OfAServiceThatContradictEachOther_FailTheStartAndAreNamed()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer(_host.Address)
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer(Host.Address)
             .AddService<TestService>(options => options.MaxConcurrentCallsPerInstance = 1);
 
-        ArgumentException? failure = Assert.CatchAsync<ArgumentException>(_host.StartAsync);
+        ArgumentException? failure = Assert.CatchAsync<ArgumentException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain("MaxConcurrentCallsPerInstance").And.Contains("Lifetime"));
     }
@@ -178,11 +170,11 @@ public class StartTests
     [Test]
     public void Options_OfAClientThatAreNotAllowed_FailTheStartAndAreNamed()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmClient<Conformance.ConformanceClient>(
-            _host.Address, options => options.Connect.Timeout = TimeSpan.Zero);
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmClient<Conformance.ConformanceClient>(
+            Host.Address, options => options.Connect.Timeout = TimeSpan.Zero);
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain("Connect.Timeout is above zero"));
     }
@@ -190,10 +182,10 @@ public class StartTests
     [Test]
     public void Address_ThatIsNone_FailsTheStart()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer("http://localhost");
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer("http://localhost");
 
-        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
+        OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain("http://localhost"));
     }
@@ -201,34 +193,34 @@ public class StartTests
     [Test]
     public async Task Address_ThatAnotherServerHolds_FailsTheStartAndIsNamed()
     {
-        await using var holder = new ShmServer(_host.Address);
+        await using var holder = new ShmServer(Host.Address);
         await holder.StartAsync();
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer(_host.Address);
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer(Host.Address);
 
-        ShmTransportException? failure = Assert.CatchAsync<ShmTransportException>(_host.StartAsync);
+        ShmTransportException? failure = Assert.CatchAsync<ShmTransportException>(Host.StartAsync);
 
         Assert.That(failure!.Error, Is.EqualTo(ShmTransportError.AddressInUse));
-        Assert.That(failure.Message, Does.Contain(_host.Address));
+        Assert.That(failure.Message, Does.Contain(Host.Address));
     }
 
     [Test]
     public void Server_AddedTwice_IsOneServer()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        _host.Services.AddShmServer(_host.Address).AddService<RecordsService>();
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        Host.Services.AddShmServer(Host.Address).AddService<RecordsService>();
 
-        Assert.That(_host.Server.Services, Has.Count.EqualTo(2));
-        Assert.That(_host.Provider.GetServices<Microsoft.Extensions.Hosting.IHostedService>().ToList(), Has.One.Items);
+        Assert.That(Host.Server.Services, Has.Count.EqualTo(2));
+        Assert.That(Host.Provider.GetServices<Microsoft.Extensions.Hosting.IHostedService>().ToList(), Has.One.Items);
     }
 
     [Test]
     public void Server_AddedTwiceWithTwoAddresses_IsRefused()
     {
-        _host.Services.AddShmServer("name", "shm://one");
+        Host.Services.AddShmServer("name", "shm://one");
 
         ArgumentException? failure = Assert.Catch<ArgumentException>(
-            () => _host.Services.AddShmServer("name", "shm://two"));
+            () => Host.Services.AddShmServer("name", "shm://two"));
 
         Assert.That(failure!.Message, Does.Contain("shm://one").And.Contains("shm://two").And.Contains("'name'"));
     }
@@ -236,10 +228,10 @@ public class StartTests
     [Test]
     public void Interceptor_OfAServiceThatIsNotThere_FailsTheStart()
     {
-        _host.Log.Expect(HostFailed);
-        _host.Services.AddShmServer(_host.Address).AddInterceptor<NotingInterceptor, TestService>();
+        Host.Log.Expect(HostFailed);
+        Host.Services.AddShmServer(Host.Address).AddInterceptor<NotingInterceptor, TestService>();
 
-        InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(_host.StartAsync);
+        InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(Host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain(nameof(TestService)));
     }

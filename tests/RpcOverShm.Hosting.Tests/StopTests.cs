@@ -9,17 +9,15 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.Hosting.Tests;
 
 /// <summary>Servers that drain with their host.</summary>
-public class StopTests
+public class StopTests : HostFixture
 {
     private readonly TaskCompletionSource _called = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _release = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private TestHost _host = null!;
 
     [SetUp]
-    public void CreateHost()
+    public void HoldCalls()
     {
-        _host = new TestHost();
-        _host.Methods.Echo = async (_, _) =>
+        Host.Methods.Echo = async (_, _) =>
         {
             _called.SetResult();
             await _release.Task;
@@ -27,19 +25,16 @@ public class StopTests
         };
     }
 
-    [TearDown]
-    public async Task DisposeHost() => await _host.DisposeAsync();
-
     [Test]
     public async Task Stop_DuringACall_WaitsForItAndRefusesNewOnes()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         Task<string> call = channel.AskAsync();
         await _called.Task.Bounded();
 
-        Task stop = _host.StopAsync();
+        Task stop = Host.StopAsync();
         await channel.WaitForStateChangedAsync(ConnectivityState.Ready).Bounded();
         RpcException? refused = Assert.CatchAsync<RpcException>(() => channel.AskAsync().Bounded());
         Assert.That(refused!.StatusCode, Is.EqualTo(StatusCode.Unavailable));
@@ -53,15 +48,15 @@ public class StopTests
     [Test]
     public async Task Stop_DuringACallThatDoesNotEnd_KillsItWithinTheTimeOfTheHost()
     {
-        _host.Services.Configure<HostOptions>(options => options.ShutdownTimeout = TimeSpan.FromMilliseconds(300));
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.Configure<HostOptions>(options => options.ShutdownTimeout = TimeSpan.FromMilliseconds(300));
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         Task<string> call = channel.AskAsync();
         await _called.Task.Bounded();
 
         // The host throws if its services need longer than its time.
-        await _host.StopAsync().Bounded();
+        await Host.StopAsync().Bounded();
 
         RpcException? failure = Assert.CatchAsync<RpcException>(() => call.Bounded());
         Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Unavailable));
@@ -71,16 +66,16 @@ public class StopTests
     [Test]
     public async Task Stop_OfTwoServers_DrainsBothAtTheSameTime()
     {
-        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
-        _host.Services.AddShmServer("other", $"shm://{UniqueName.Next()}").AddService<TestService>();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.AddShmServer(Host.Address).AddService<TestService>();
+        Host.Services.AddShmServer("other", $"shm://{UniqueName.Next()}").AddService<TestService>();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         Task<string> call = channel.AskAsync();
         await _called.Task.Bounded();
 
-        Task stop = _host.StopAsync();
-        await WhenStopping(_host.Server);
-        await WhenStopping(_host.Provider.GetRequiredKeyedService<ShmServer>("other"));
+        Task stop = Host.StopAsync();
+        await WhenStopping(Host.Server);
+        await WhenStopping(Host.Provider.GetRequiredKeyedService<ShmServer>("other"));
         Assert.That(stop.IsCompleted, Is.False);
 
         _release.SetResult();
@@ -91,17 +86,17 @@ public class StopTests
     [Test]
     public async Task Stop_WithAWatchOfHealth_EndsTheWatch()
     {
-        _host.Services.Configure<HostOptions>(options => options.ShutdownTimeout = Timeout.InfiniteTimeSpan);
-        _host.Services.AddShmServer(_host.Address).AddHealth();
-        await _host.StartAsync();
-        using ShmChannel channel = _host.Open();
+        Host.Services.Configure<HostOptions>(options => options.ShutdownTimeout = Timeout.InfiniteTimeSpan);
+        Host.Services.AddShmServer(Host.Address).AddHealth();
+        await Host.StartAsync();
+        using ShmChannel channel = Host.Open();
         using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
             .Watch(new HealthCheckRequest());
         Assert.That(await watch.ResponseStream.MoveNext().Bounded(), Is.True);
         Assert.That(
             watch.ResponseStream.Current.Status, Is.EqualTo(HealthCheckResponse.Types.ServingStatus.Serving));
 
-        await _host.StopAsync().Bounded();
+        await Host.StopAsync().Bounded();
 
         Assert.That(await watch.ResponseStream.MoveNext().Bounded(), Is.True);
         Assert.That(

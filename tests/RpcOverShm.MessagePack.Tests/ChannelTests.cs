@@ -18,7 +18,7 @@ internal sealed class ChannelTests
     public async Task Message_OfAnySize_ComesBack(int more)
     {
         await using ShmServer server = await StartAsync(ShmMessagePackCodec.Instance);
-        using ShmChannel channel = Open(server, ShmMessagePackCodec.Instance);
+        using ShmChannel channel = PackedServer.Open(server, ShmMessagePackCodec.Instance);
         Everything message = Samples.Everything;
         message.Scalars.Text = new string('€', more);
         message.Lists.I32.Add(Enumerable.Range(0, more));
@@ -35,7 +35,7 @@ internal sealed class ChannelTests
     public async Task Answer_ThatCannotBeRead_IsInternalAndSaysWhere()
     {
         await using ShmServer server = await StartAsync(new GarbageCodec([0x81, 0x01, 0xa1, 0x78]));
-        using ShmChannel channel = Open(server, ShmMessagePackCodec.Instance);
+        using ShmChannel channel = PackedServer.Open(server, ShmMessagePackCodec.Instance);
 
         RpcException? failure = Assert.CatchAsync<RpcException>(() => Call(channel, new Everything()).Bounded());
 
@@ -48,19 +48,10 @@ internal sealed class ChannelTests
     private static Marshaller<T> Generated<T>(MessageParser<T> parser)
         where T : class, IMessage<T> => Marshallers.Create(message => message.ToByteArray(), parser.ParseFrom);
 
-    private static async Task<ShmServer> StartAsync(ShmCodec codec)
-    {
-        var options = new ShmServerOptions();
-        options.Codecs.Add(codec);
-        var server = new ShmServer($"shm://{UniqueName.Next()}", options);
-        server.Services.Add(ServerServiceDefinition.CreateBuilder()
-            .AddMethod(s_echo, (request, _) => Task.FromResult(request)).Build());
-        await server.StartAsync();
-        return server;
-    }
-
-    private static ShmChannel Open(ShmServer server, ShmCodec codec) =>
-        ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = codec });
+    private static Task<ShmServer> StartAsync(ShmCodec codec) => PackedServer.StartAsync(
+        ServerServiceDefinition.CreateBuilder()
+            .AddMethod(s_echo, (request, _) => Task.FromResult(request)).Build(),
+        codec);
 
     private static Task<Everything> Call(ShmChannel channel, Everything message) =>
         channel.CreateCallInvoker().AsyncUnaryCall(s_echo, host: null, new CallOptions(), message).ResponseAsync;

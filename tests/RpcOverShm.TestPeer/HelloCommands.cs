@@ -2,6 +2,8 @@ using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
@@ -15,8 +17,7 @@ internal static class HelloCommands
     /// <summary>Sends a client's hello with these versions to a server; the reply is the server's answer.</summary>
     public static async Task<string> GreetAsync(string path, int lowest, int highest)
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        using Socket socket = await UnixSockets.ConnectAsync(path);
         using var segment = SharedSegment.Create(s_limits.RingCapacity, Guid.NewGuid());
         Handshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None);
@@ -30,9 +31,7 @@ internal static class HelloCommands
     /// </summary>
     public static Task<string> AnswerAsync(string path, int version)
     {
-        var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(path));
-        listener.Listen();
+        Socket listener = UnixSockets.Listen(path);
         _ = AnswerOneAsync(listener, version);
         return Task.FromResult("");
     }
@@ -51,13 +50,6 @@ internal static class HelloCommands
         }
     }
 
-    private static Hello MakeHello(HelloType type, Guid id, int lowest, int highest) => new()
-    {
-        Type = type,
-        Purpose = ConnectionPurpose.Calls,
-        LowestVersion = (ushort)lowest,
-        HighestVersion = (ushort)highest,
-        ConnectionId = id,
-        Limits = s_limits,
-    };
+    private static Hello MakeHello(HelloType type, Guid id, int lowest, int highest) =>
+        RawHello.Of(type, s_limits, id) with { LowestVersion = (ushort)lowest, HighestVersion = (ushort)highest };
 }

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Segments;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
@@ -55,11 +56,8 @@ internal sealed class InFlightCommands
     private Socket Connect()
     {
         string path = Path.Combine(Path.GetTempPath(), $"ros-flight-{Environment.ProcessId}-{_sockets.Count}");
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(path));
-        listener.Listen();
-        var sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        sender.Connect(new UnixDomainSocketEndPoint(path));
+        using Socket listener = UnixSockets.Listen(path);
+        Socket sender = UnixSockets.Connect(path);
         _sockets.Add(sender);
         _sockets.Add(listener.Accept());
         File.Delete(path);

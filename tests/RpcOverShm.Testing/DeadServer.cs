@@ -19,7 +19,7 @@ public static class DeadServer
 
         // A socket that .NET has bound deletes the file of this name when it is disposed, so it gets another one.
         string bound = Path.Combine(Path.GetDirectoryName(socketPath)!, UniqueName.Next());
-        using (var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
+        using (Socket socket = UnixSockets.New())
         {
             socket.Bind(new UnixDomainSocketEndPoint(bound));
             File.Move(bound, socketPath);

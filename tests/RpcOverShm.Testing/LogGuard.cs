@@ -7,7 +7,7 @@ namespace RpcOverShm.Testing;
 /// Collects log entries and fails a test that logs errors which it did not expect. An entry for a lost wake-up always
 /// fails the test, although the product does not log it as an error.
 /// </summary>
-public sealed class LogGuard : ILoggerFactory, ILogger
+public sealed class LogGuard : PlainLogger
 {
     /// <summary>The event of a lost wake-up: a sleep timed out, and data was there.</summary>
     public const int LostWakeup = 105;
@@ -58,31 +58,11 @@ public sealed class LogGuard : ILoggerFactory, ILogger
         }
     }
 
-    public ILogger CreateLogger(string categoryName) => this;
-
-    public void AddProvider(ILoggerProvider provider)
+    protected override void Write(LogLevel level, EventId id, string text, Exception? exception)
     {
-    }
-
-    public IDisposable? BeginScope<TState>(TState state)
-        where TState : notnull => null;
-
-    public bool IsEnabled(LogLevel logLevel) => true;
-
-    public void Log<TState>(
-        LogLevel logLevel,
-        EventId eventId,
-        TState state,
-        Exception? exception,
-        Func<TState, Exception?, string> formatter)
-    {
-        var entry = new LogEntry(logLevel, eventId.Id, formatter(state, exception), exception);
+        var entry = new LogEntry(level, id.Id, text, exception);
         _entries.Enqueue(entry);
         OnEntry?.Invoke(entry);
-    }
-
-    public void Dispose()
-    {
     }
 
     // A cancelled call may end just before its method reads or answers. Then the method fails, correctly, depending on

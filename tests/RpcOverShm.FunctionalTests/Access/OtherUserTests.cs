@@ -124,10 +124,8 @@ internal sealed class OtherUserTests : OtherUserFixture
         await ServeAsync("-", "-");
         using var hollow = HollowSegment.WithPagesBehindTheEnd(Ring, hasFirstRing: false);
         using SafeFileHandle readOnly = hollow.OpenReadOnly();
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(SocketPath));
-        Hello hello = RawPeer.MakeHello(
-            HelloType.Client, Guid.NewGuid(), RawPeer.Generous with { RingCapacity = Ring });
+        using Socket socket = await UnixSockets.ConnectAsync(SocketPath);
+        Hello hello = RawHello.Of(HelloType.Client, RawPeer.Generous with { RingCapacity = Ring });
         DescriptorPassing.Send(socket, hello.Encode(), readOnly);
 
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();

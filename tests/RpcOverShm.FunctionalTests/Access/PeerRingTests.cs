@@ -28,7 +28,7 @@ internal sealed class PeerRingTests : VictimFixture
         {
             SafeFileHandle file = Holes(SegmentLayout.SizeBytes(ring));
             files.Add(file);
-            Socket socket = await ConnectAsync(victim.SocketPath);
+            Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
             sockets.Add(socket);
             DescriptorPassing.Send(socket, HelloOf(ring).Encode(), file);
             using Handshake.ReceivedHello? answer =
@@ -63,7 +63,7 @@ internal sealed class PeerRingTests : VictimFixture
             int refused = 0;
             while (!over.IsCompleted)
             {
-                using Socket socket = ConnectAsync(victim.SocketPath).GetAwaiter().GetResult();
+                using Socket socket = UnixSockets.Connect(victim.SocketPath);
                 DescriptorPassing.Send(socket, hello, holes);
                 using Handshake.ReceivedHello? answer =
                     Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
@@ -164,30 +164,11 @@ internal sealed class PeerRingTests : VictimFixture
             Does.StartWith($"Ring.MaxPeerCapacity = {Limit} is reached: a {(atServer ? "client" : "server")} with"));
     }
 
-    private static Hello HelloOf(long ring) => RawPeer.MakeHello(
-        HelloType.Client, Guid.NewGuid(), RawPeer.Generous with { RingCapacity = ring });
+    private static Hello HelloOf(long ring) =>
+        RawHello.Of(HelloType.Client, RawPeer.Generous with { RingCapacity = ring });
 
-    private static unsafe SafeFileHandle Holes(long bytes)
-    {
-        nint descriptor;
-        fixed (byte* name = "holes\0"u8)
-        {
-            descriptor = LinuxNative.MemfdCreate(
-                SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing);
-        }
-
-        var file = new SafeFileHandle(descriptor, ownsHandle: true);
-        Assert.That(LinuxNative.FTruncate(file, bytes), Is.Zero);
-        SegmentMemory.Seal(file);
-        return file;
-    }
-
-    private static async Task<Socket> ConnectAsync(string path)
-    {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
-        return socket;
-    }
+    private static SafeFileHandle Holes(long bytes) =>
+        Descriptors.MemoryFile(bytes, Descriptors.AllRequired, allocatedBytes: 0);
 
     // The pages of shared memory that this process, which is the server's too, has mapped and touched.
     private static long SharedMemoryOfSelf() => long.Parse(

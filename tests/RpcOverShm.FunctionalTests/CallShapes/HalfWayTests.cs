@@ -69,7 +69,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
 
         byte[] answer = await CallAsync(invoker, nesting, message, isBlocking).Bounded();
 
-        Assert.That(answer, Is.EqualTo(message));
+        SameBytes.Assert(answer, message);
         Assert.That(inner, Is.EqualTo(Large));
     }
 
@@ -272,8 +272,12 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             answers.Add(await CallAsync(invoker, method, message, isBlocking: answers.Count % 2 == 0).Bounded());
         }
 
-        Assert.That(seen, Is.EqualTo(messages), "What was given away is not used again.");
-        Assert.That(answers, Is.EqualTo(messages.Select(message => message.Reverse())));
+        Assert.That((seen.Count, answers.Count), Is.EqualTo((messages.Length, messages.Length)));
+        for (int i = 0; i < messages.Length; i++)
+        {
+            SameBytes.Assert(seen[i], messages[i], "What was given away is not used again.");
+            SameBytes.Assert(answers[i], [.. messages[i].Reverse()]);
+        }
     }
 
     private static int Running(ShmRig rig) => rig.Served.Single().Running;
@@ -289,7 +293,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         byte[] message = Pattern(length);
         byte[] answer = await CallAsync(invoker, MakeMethod(_ => { }), message, isBlocking: false).Bounded();
-        Assert.That(answer, Is.EqualTo(message));
+        SameBytes.Assert(answer, message);
     }
 
     private static async Task<byte[]> CallAsync(

@@ -44,20 +44,6 @@ internal sealed class BinderTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public void Method_ThatIsNull_IsRefused()
-    {
-        var services = new ShmServer($"shm://{UniqueName.Next()}").Services;
-        var script = new Script();
-        Method<Payload, Payload> none = null!;
-
-        Assert.That(() => services.AddMethod(none, script.Unary), Throws.ArgumentNullException);
-        Assert.That(() => services.AddMethod(none, script.ClientStream), Throws.ArgumentNullException);
-        Assert.That(() => services.AddMethod(none, script.ServerStream), Throws.ArgumentNullException);
-        Assert.That(() => services.AddMethod(none, script.Duplex), Throws.ArgumentNullException);
-        Assert.That(services, Is.Empty);
-    }
-
-    [Test]
     public async Task Interceptors_OfServerAndBinder_RunAroundBoundMethods()
     {
         var seen = new List<string>();

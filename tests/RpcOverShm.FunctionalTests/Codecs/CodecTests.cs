@@ -103,29 +103,4 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
 
         Assert.That(_xor.Made, Is.EqualTo(made));
     }
-
-    [TestCase("")]
-    [TestCase("proto")]
-    [TestCase("with space")]
-    [TestCase("ümlaut")]
-    public void Codec_WithANameThatIsNone_IsRefused(string name)
-    {
-        var codec = new XorCodec(name, 1);
-        var server = new ShmServerOptions();
-        server.Codecs.Add(codec);
-
-        Assert.That(
-            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { Codec = codec }), Throws.ArgumentException);
-        Assert.That(() => new ShmServer("shm://x", server), Throws.ArgumentException);
-    }
-
-    [Test]
-    public void Codecs_OfOneName_AreRefused()
-    {
-        var options = new ShmServerOptions();
-        options.Codecs.Add(new XorCodec("same", 1));
-        options.Codecs.Add(new XorCodec("same", 2));
-
-        Assert.That(() => new ShmServer("shm://x", options), Throws.ArgumentException.With.Message.Contains("same"));
-    }
 }

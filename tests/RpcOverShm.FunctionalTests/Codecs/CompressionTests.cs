@@ -283,11 +283,6 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
         Assert.That(thrown!.Message, Does.Contain("'br'"));
     }
 
-    [Test]
-    public void Option_ThatIsNoEncoding_IsRefused() => Assert.That(
-        () => new ShmServer("shm://x", new ShmServerOptions { ResponseCompressionAlgorithm = "br" }),
-        Throws.ArgumentException.With.Message.Contains("ResponseCompressionAlgorithm").And.Message.Contains("gzip"));
-
     private static Payload Zeros => new() { Data = Google.Protobuf.ByteString.CopyFrom(new byte[Bytes]) };
 
     private static Script Noting(List<bool> seen)

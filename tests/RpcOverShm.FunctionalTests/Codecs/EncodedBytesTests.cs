@@ -58,7 +58,7 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
 
         Payload answer = await rig.Client.UnaryAsync(request, Gzip).ResponseAsync.Bounded();
 
-        Assert.That(answer, Is.EqualTo(request));
+        SameBytes.Assert(answer.Data.Span, noise);
         Assert.That(wasCompressed, Is.False);
     }
 
@@ -83,8 +83,7 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         using var listener = new RawServer(rig.SocketPath);
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
-        using RawPeer server = await listener.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await listener.AcceptCallAsync();
         byte[] message = RawFrames.Message(new string('a', 500));
         using var headers = new PooledBufferWriter();
         MetadataCodec.Encode(headers, new Metadata { { "grpc-encoding", encoding } });
@@ -102,11 +101,6 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
             : (await FailureOf(call)).StatusCode;
         Assert.That(found, Is.EqualTo(expected));
     }
-
-    [Test]
-    public void Level_ThatIsNone_IsRefused() => Assert.That(
-        () => new ShmServer("shm://x", new ShmServerOptions { ResponseCompressionLevel = (CompressionLevel)99 }),
-        Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("ResponseCompressionLevel"));
 
     private static byte[] GzipOf(byte[] bytes)
     {

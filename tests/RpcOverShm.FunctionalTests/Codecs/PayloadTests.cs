@@ -265,20 +265,18 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
     [Test]
     public void Copy_OfPieces_IsWholeAndInNoLargeObject([Values(1, 100, 65_536, 1_000_000)] int pieceBytes)
     {
-        byte[] bytes = new byte[1_000_000];
-        new Random(1).NextBytes(bytes);
+        byte[] bytes = BytePattern.Of(1_000_000);
 
         using ShmPayload copy = ShmPayload.CopyOf(Pieces.Of(bytes, pieceBytes));
 
-        Assert.That(copy.ToArray().AsSpan().SequenceEqual(bytes));
+        SameBytes.Assert(copy.ToArray(), bytes);
         AssertNothingIsLarge(copy);
     }
 
     [Test]
     public async Task ReadAsync_OfAFile_GivesItPieceByPiece()
     {
-        byte[] file = new byte[300_000];
-        new Random(2).NextBytes(file);
+        byte[] file = BytePattern.Of(300_000);
         using var from = new MemoryStream(file);
         using var to = new MemoryStream();
         var lengths = new List<long>();
@@ -294,7 +292,7 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
         while (length > 0);
 
         Assert.That(lengths, Is.EqualTo(new long[] { 128 << 10, 128 << 10, 300_000 - (256 << 10), 0 }));
-        Assert.That(to.ToArray().AsSpan().SequenceEqual(file));
+        SameBytes.Assert(to.ToArray(), file);
     }
 
     [Test]

@@ -20,14 +20,14 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 1023, 1024, 16 << 10, (16 << 10) + 1, 40_000, 100_000, (1 << 20) + 7, 3_000_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw, s_arrays.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
 
         // Twice, because the way the first message is read decides how the next ones are received.
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
-        Assert.That(first.AsSpan().SequenceEqual(message));
-        Assert.That(second.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(first, message);
+        SameBytes.Assert(second, message);
         Assert.That(bytes == 0 || second != first, "Each receiver has one of its own.");
     }
 
@@ -36,12 +36,12 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values] MethodType shape, [Values(100, 10_000, 300_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw with { ResponseCompression = "gzip" }, s_arrays.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
-        Assert.That(first.AsSpan().SequenceEqual(message));
-        Assert.That(second.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(first, message);
+        SameBytes.Assert(second, message);
     }
 
     [Test]
@@ -50,11 +50,11 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         var codec = new ScratchCodec();
         ShmRig rig = await StartShmAsync(
             RigOptions.AnySize with { ClientCodec = codec, ServerCodecs = [codec] }, s_arrays.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
 
         byte[] echo = await s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, message).Bounded();
 
-        Assert.That(echo.AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo, message);
     }
 
     // Changing a message in use is not allowed; here it shows whether waiting requests were copied. The ring has room
@@ -81,7 +81,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Array_ThatAMethodAlwaysReturns_StaysItsOwn([Values(1024, 8192, 32_768, 65_536)] int bytes)
     {
-        byte[] answer = RandomBytes(bytes);
+        byte[] answer = BytePattern.Of(bytes);
         byte[] before = [.. answer];
         ShmRig rig = await StartShmAsync(
             s_raw with { RingCapacity = 64 << 10 },
@@ -94,8 +94,12 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         byte[][] answers = await Task.WhenAll(Enumerable.Range(0, 200).Select(
             _ => s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, new byte[bytes]))).Bounded();
 
-        Assert.That(answers, Is.All.EqualTo(before));
-        Assert.That(answer, Is.EqualTo(before));
+        foreach (byte[] one in answers)
+        {
+            SameBytes.Assert(one, before);
+        }
+
+        SameBytes.Assert(answer, before);
     }
 
     [Test]
@@ -104,7 +108,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 16 << 10, (16 << 10) + 1, 100_000, (1 << 20) + 7, 3_000_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw, s_payloads.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
         using ShmPayload request = ShmPayload.Wrap(message);
 
         for (int i = 0; i < 3; i++)
@@ -112,7 +116,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
             using ShmPayload echo = await s_payloads.EchoAsync(rig.Invoker, shape, request).Bounded();
 
             Assert.That(echo.Length, Is.EqualTo(bytes));
-            Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+            SameBytes.Assert(echo.ToArray(), message);
         }
     }
 
@@ -120,14 +124,14 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     public async Task Payload_ThatIsCompressed_ComesBack([Values(100, 300_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw with { ResponseCompression = "gzip" }, s_payloads.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
         var options = new CallOptions([new Metadata.Entry("grpc-internal-encoding-request", "gzip")]);
 
         using ShmPayload request = ShmPayload.CopyOf(new(message));
         using ShmPayload echo = await rig.Invoker
             .AsyncUnaryCall(s_payloads.Of(MethodType.Unary), null, options, request).ResponseAsync.Bounded();
 
-        Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo.ToArray(), message);
     }
 
     [Test]
@@ -152,12 +156,12 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         var methods = new EchoMethods<ShmPayload>("test.Payloads", ShmPayload.Marshaller);
         await using CallRig rig = await CallRig.StartAsync(
             RigKind.GrpcCore, RigOptions.AnySize, methods.Build());
-        byte[] message = RandomBytes(bytes);
+        byte[] message = BytePattern.Of(bytes);
 
         using ShmPayload request = ShmPayload.Wrap(message);
         using ShmPayload echo = await methods.EchoAsync(rig.Invoker, shape, request).Bounded();
 
-        Assert.That(echo.ToArray().AsSpan().SequenceEqual(message));
+        SameBytes.Assert(echo.ToArray(), message);
     }
 
     [Test]
@@ -174,13 +178,6 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
             Throws.InvalidOperationException.With.Message.Contains("'raw'").And.Message.Contains("Payload"));
         Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
         Assert.That(refused.Status.Detail, Does.Contain("'raw'").And.Contains("'proto'"));
-    }
-
-    private static byte[] RandomBytes(int length)
-    {
-        byte[] bytes = new byte[length];
-        new Random(length).NextBytes(bytes);
-        return bytes;
     }
 
     /// <summary>Writes raw bytes through an array that it overwrites immediately afterwards.</summary>

@@ -106,17 +106,6 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         Assert.That(race.Closed, Is.GreaterThan(Rounds / 50), "The channel has closed its connection often.");
     }
 
-    [Test]
-    public void IdleTimeout_OfAChannelThatOffersCallbacks_IsRefused()
-    {
-        var options = new ShmChannelOptions { IdleTimeout = TimeSpan.FromHours(1) };
-        options.Callbacks.Services.Add(new Script().Build());
-
-        Assert.That(
-            () => ShmChannel.ForAddress("shm://x", options),
-            Throws.ArgumentException.With.Message.Contains("IdleTimeout is null if there are Callbacks.Services"));
-    }
-
     private static ShmChannel Open(ShmRig rig, Action<ShmChannelOptions>? change = null) => rig.OpenChannel(options =>
     {
         options.IdleTimeout = TimeSpan.FromHours(1);

@@ -152,7 +152,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             () => isByShutdown ? rig.ShmChannel.ShutdownAsync() : cancel.CancelAsync());
         foreach (CallId call in started)
         {
-            if (!server.TrySend(FrameKind.End, call, FrameFlags.None, RawFrames.Refusal, []))
+            if (!server.TrySend(new(FrameKind.End, call, FrameFlags.None, RawFrames.Refusal)))
             {
                 break;
             }

@@ -99,8 +99,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         var leaving = new RawServer(rig.SocketPath);
         ScriptClient client = rig.Client;
         using AsyncDuplexStreamingCall<Payload, Payload> filling = client.Duplex();
-        using RawPeer server = await leaving.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await leaving.AcceptCallAsync();
         Task write = filling.RequestStream.WriteAsync(Payloads.OfSize(LargeBytes));
 
         Task<Payload> answer = isBlocking

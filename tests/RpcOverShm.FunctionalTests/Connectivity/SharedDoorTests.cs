@@ -128,7 +128,7 @@ internal sealed class SharedDoorTests
 
     private async Task<Socket> ConnectAsync(string name)
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Socket socket = UnixSockets.New();
         var endPoint = new UnixDomainSocketEndPoint(_directory.Combine($"{name}.sock"));
         await Timeouts.Eventually(() => TryConnect(socket, endPoint), "the queue of the system has room");
         return socket;

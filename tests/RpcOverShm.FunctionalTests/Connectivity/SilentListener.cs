@@ -5,7 +5,7 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// <summary>A foreign program at an address: it accepts clients and sends at most a greeting.</summary>
 internal sealed class SilentListener : IDisposable
 {
-    private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _socket;
     private readonly TaskCompletionSource _accepted = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly List<Socket> _clients = [];
     private readonly byte[]? _greeting;
@@ -13,8 +13,7 @@ internal sealed class SilentListener : IDisposable
     public SilentListener(string path, byte[]? greeting = null)
     {
         _greeting = greeting;
-        _socket.Bind(new UnixDomainSocketEndPoint(path));
-        _socket.Listen();
+        _socket = UnixSockets.Listen(path);
         _ = AcceptAsync();
     }
 

@@ -95,7 +95,7 @@ internal sealed partial class AttackTests
             await OnThreadOfNobody(() => Pass(lingering, () =>
             {
                 socket = Connect();
-                ManyDescriptors.TrySend(socket, hello, lingering, 1);
+                RawDescriptorSender.TrySendMany(socket, hello, lingering, 1);
             }));
             using Handshake.ReceivedHello? answer =
                 await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
@@ -190,7 +190,7 @@ internal sealed partial class AttackTests
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     private static partial long SetUser(long setresuid, int real, int effective, int saved);
 
-    private static byte[] MakeHello() => RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), s_limits).Encode();
+    private static byte[] MakeHello() => RawHello.Of(HelloType.Client, s_limits).Encode();
 
     // A thread of its own, which ends as that user: the system call changes one thread only.
     private static Task OnThreadOfNobody(Action act) => Timeouts.OnThread(() =>
@@ -224,7 +224,7 @@ internal sealed partial class AttackTests
         Socket socket = Connect();
         byte[] hello = MakeHello();
         Task closed = Pass(
-            lingering, () => ManyDescriptors.TrySend(socket, hello.AsSpan(0, 1), lingering, descriptors));
+            lingering, () => RawDescriptorSender.TrySendMany(socket, hello.AsSpan(0, 1), lingering, descriptors));
         await Task.WhenAny(closed, Task.Delay(s_mostForOwnClose));
         socket.Send(hello.AsSpan(1), SocketFlags.None, out _);
     }
@@ -237,7 +237,7 @@ internal sealed partial class AttackTests
         bool isPassed = false;
         _ = Pass(lingering, () =>
         {
-            isPassed = ManyDescriptors.TrySend(peer.Socket, MakeHello(), lingering, 1);
+            isPassed = RawDescriptorSender.TrySendMany(peer.Socket, MakeHello(), lingering, 1);
             int error = isPassed ? 0 : Marshal.GetLastPInvokeError();
             Assert.That(error, Is.EqualTo(isPassed ? 0 : NotPermitted));
         });
@@ -277,8 +277,7 @@ internal sealed partial class AttackTests
 
     private Socket Connect()
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(new UnixDomainSocketEndPoint(SocketPath));
+        Socket socket = UnixSockets.Connect(SocketPath);
         lock (_sockets)
         {
             _sockets.Add(socket);
@@ -300,7 +299,7 @@ internal sealed partial class AttackTests
         {
             for (double due = Stopwatch.GetElapsedTime(begun).TotalSeconds * PerSecond; made < due; made++)
             {
-                var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+                Socket socket = UnixSockets.New();
                 socket.Blocking = false;
                 open.Enqueue(socket);
                 try

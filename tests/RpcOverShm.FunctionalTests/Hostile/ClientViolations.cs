@@ -157,7 +157,7 @@ internal static class ClientViolations
             byte[] body = new byte[8000];
             for (int i = 0; i < 1000; i++)
             {
-                await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], body, 8000);
+                await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First, 0, [], body, 8000));
             }
         }, "bytes of messages where"),
         new("empty messages beyond the credit", async peer =>
@@ -165,7 +165,7 @@ internal static class ClientViolations
             peer.StartStream(First);
             for (int i = 0; i < 100_000; i++)
             {
-                await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], []);
+                await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First));
             }
         }, "bytes of messages where"),
         OnStream(
@@ -177,7 +177,7 @@ internal static class ClientViolations
             peer.StartStream(First);
             for (int i = 0; i < 10; i++)
             {
-                await peer.SendWhenThereIsSpaceAsync(FrameKind.Credit, First, 0, [], [], 1 << 29);
+                await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Credit, First, 0, [], [], 1 << 29));
             }
         }, "Credit of"),
     ];

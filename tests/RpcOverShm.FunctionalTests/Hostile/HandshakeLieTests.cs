@@ -1,4 +1,3 @@
-using System.IO.Pipes;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
@@ -10,7 +9,7 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>Clients that fail the handshake: wrong descriptors, wrong figures, partial messages, silence.</summary>
-internal sealed partial class HandshakeLieTests : VictimFixture
+internal sealed class HandshakeLieTests : VictimFixture
 {
     private const long Ring = 64 << 10;
     private const long SegmentBytes = SegmentLayout.HeaderSizeBytes + Ring;
@@ -20,14 +19,14 @@ internal sealed partial class HandshakeLieTests : VictimFixture
 
     private static readonly Func<SafeFileHandle?> s_openRight = () => Sealed(SegmentBytes);
 
-    public static IEnumerable<TestCaseData> Descriptors =>
+    public static IEnumerable<TestCaseData> DescriptorCases =>
     [
         Case(
             "regular file",
             () => File.OpenHandle(
                 Path.Combine(AppContext.BaseDirectory, "RpcOverShm.dll"), FileMode.Open, FileAccess.Read),
             "not a memory file"),
-        Case("pipe", PipeEnd, "not a memory file"),
+        Case("pipe", Descriptors.Pipe, "not a memory file"),
         Case("socket", SocketEnd, "not a memory file"),
         Case("device", () => File.OpenHandle("/dev/zero", FileMode.Open, FileAccess.Read), "not a memory file"),
         Case("memory without seals", () => SegmentMemory.Create(SegmentBytes, SegmentBytes), "carries seals"),
@@ -65,7 +64,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Message("length too short for its type", Changed(16, 30), "of type 1 with 30 bytes"),
         Message(
             "last byte missing",
-            RawFrames.Shortened(RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), s_limits)),
+            RawFrames.Shortened(RawHello.Of(HelloType.Client, s_limits)),
             "of type 1 with 63 bytes"),
         Message("type of a server", Changed(8, 2), "A client's hello was expected"),
         Message("type of nobody", Changed(8, 9), "of type 9"),
@@ -73,7 +72,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Message("purpose of a stream", Changed(9, 2), "the client wants a byte stream"),
     ];
 
-    [TestCaseSource(nameof(Descriptors))]
+    [TestCaseSource(nameof(DescriptorCases))]
     [TestCaseSource(nameof(Figures))]
     [TestCaseSource(nameof(Messages))]
     public async Task Hello_ThatLies_IsRefused(byte[] hello, Func<SafeFileHandle?> open, string complaint)
@@ -81,7 +80,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Victim victim = await StartVictimAsync();
         using SafeFileHandle? descriptor = open();
         ProcessFacts before = ProcessFacts.OfSelf();
-        using (Socket socket = await ConnectAsync(victim))
+        using (Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath))
         {
             DescriptorPassing.Send(socket, hello, descriptor);
             await AssertRefusedAsync(victim, socket, complaint);
@@ -96,10 +95,10 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         ProcessFacts before = ProcessFacts.OfSelf();
-        using (Socket socket = await ConnectAsync(victim))
+        using (Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath))
         using (SafeFileHandle descriptor = Sealed(SegmentBytes))
         {
-            ManyDescriptors.Send(socket, HelloOf(s_limits), descriptor, count);
+            RawDescriptorSender.SendMany(socket, HelloOf(s_limits), descriptor, count);
             await AssertRefusedAsync(
                 victim, socket, count > 8 ? "more than 8 descriptors" : "descriptors came with a handshake message");
         }
@@ -113,11 +112,11 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Descriptors_OfAnIncompleteHello_AreClosedButForOne()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         int before = ProcessFacts.OfSelf().MemoryFiles;
 
-        ManyDescriptors.Send(socket, HelloOf(s_limits).AsSpan(0, 1), descriptor, 8);
+        RawDescriptorSender.SendMany(socket, HelloOf(s_limits).AsSpan(0, 1), descriptor, 8);
 
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().MemoryFiles == before + 1, "the server keeps one");
         await victim.AssertUnharmedAndRidOfAsync();
@@ -128,7 +127,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Descriptors_TooManyInManyPieces_DoNotPileUp()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = HelloOf(s_limits);
         hello[16] = 0;
@@ -137,7 +136,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         for (int i = 0; i < 1000; i++)
         {
             byte[] piece = i < hello.Length ? hello[i..(i + 1)] : [0];
-            if (!ManyDescriptors.TrySend(socket, piece, descriptor, 8))
+            if (!RawDescriptorSender.TrySendMany(socket, piece, descriptor, 8))
             {
                 break;
             }
@@ -160,7 +159,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
 
         // The kernel refuses them at their sender since Linux 6.16 (EPERM); an earlier one passes them on.
-        if (ManyDescriptors.TrySend(peer.Socket, HelloOf(s_limits), descriptor, 20))
+        if (RawDescriptorSender.TrySendMany(peer.Socket, HelloOf(s_limits), descriptor, 20))
         {
             await victim.Rig.Log.WaitForAsync(PeerViolation);
         }
@@ -177,7 +176,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Hello_InPieces_IsWhole()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = HelloOf(s_limits);
         DescriptorPassing.Send(socket, hello.AsSpan(0, 1), descriptor);
@@ -196,7 +195,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Hello_OfALaterVersionThatSpeaksThisOne_IsTaken()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = [.. HelloOf(s_limits), .. Enumerable.Repeat((byte)0xFF, 16)];
         hello[12] = 2;    // HighestVersion
@@ -219,7 +218,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         ProcessFacts before = ProcessFacts.OfSelf();
         for (int i = 0; i < 20; i++)
         {
-            using Socket socket = await ConnectAsync(victim);
+            using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
             using SafeFileHandle descriptor = Sealed(SegmentBytes);
             if (bytes > 0)
             {
@@ -275,7 +274,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     {
         using var directory = new TestDirectory();
         await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromHours(1));
-        using Socket socket = await ConnectAsync(directory.Combine("patient.sock"));
+        using Socket socket = await UnixSockets.ConnectAsync(directory.Combine("patient.sock"));
 
         await server.StopAsync(TimeSpan.Zero).Bounded();
 
@@ -303,7 +302,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         new(message, s_openRight, complaint) { TestName = $"Message: {name}" };
 
     private static byte[] HelloOf(PeerLimits limits) =>
-        RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), limits).Encode();
+        RawHello.Of(HelloType.Client, limits).Encode();
 
     private static byte[] Changed(int offset, byte value)
     {
@@ -312,47 +311,16 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         return hello;
     }
 
-    private static SafeFileHandle Sealed(long bytes)
-    {
-        SafeFileHandle descriptor = SegmentMemory.Create(Math.Max(bytes, 1), Math.Max(bytes, 1));
-        if (bytes == 0)
-        {
-            Marshal.SetLastPInvokeError(LinuxNative.FTruncate(descriptor, 0));
-        }
-
-        SegmentMemory.Seal(descriptor);
-        return descriptor;
-    }
-
-    private static SafeFileHandle PipeEnd()
-    {
-        using var pipe = new AnonymousPipeServerStream(PipeDirection.Out);
-        return Duplicate(pipe.ClientSafePipeHandle);
-    }
+    private static SafeFileHandle Sealed(long bytes) => Descriptors.MemoryFile(bytes, Descriptors.AllRequired);
 
     private static SafeFileHandle SocketEnd()
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        return Duplicate(socket.SafeHandle);
+        using Socket socket = UnixSockets.New();
+        return Descriptors.Duplicate(socket.SafeHandle);
     }
-
-    // A duplicate, because the original's owner may close it at any time, and its number may then be reused.
-    private static SafeFileHandle Duplicate(SafeHandle handle) => new(Dup(handle), ownsHandle: true);
-
-    [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
-    private static partial int Dup(SafeHandle descriptor);
-
-    private static Task<Socket> ConnectAsync(Victim victim) => ConnectAsync(victim.SocketPath);
 
     private static Task<Socket[]> ConnectAsync(TestDirectory directory, int clients) => Task.WhenAll(
-        Enumerable.Range(0, clients).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
-
-    private static async Task<Socket> ConnectAsync(string path)
-    {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
-        return socket;
-    }
+        Enumerable.Range(0, clients).Select(_ => UnixSockets.ConnectAsync(directory.Combine("patient.sock"))));
 
     private static async Task AssertRefusedAsync(Victim victim, Socket socket, string complaint)
     {

@@ -20,15 +20,7 @@ internal sealed unsafe class HollowSegment : IDisposable
     private HollowSegment(long ringCapacity, Action<HollowSegment> allocate)
     {
         _sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
-        fixed (byte* name = "rpcovershm\0"u8)
-        {
-            _file = new SafeFileHandle(
-                LinuxNative.MemfdCreate(
-                    SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing),
-                ownsHandle: true);
-        }
-
-        Assert.That(LinuxNative.FTruncate(_file, _sizeBytes), Is.Zero);
+        _file = Descriptors.MemoryFile(_sizeBytes, seals: 0, allocatedBytes: 0);
         _mapping = LinuxNative.MMap(
             0,
             (nuint)_sizeBytes,

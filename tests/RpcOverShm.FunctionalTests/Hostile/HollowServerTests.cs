@@ -50,8 +50,9 @@ internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)
         Task<RpcException> call = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
         using var hollow = HollowSegment.WithPagesThatWereRead(Large);
         long all = hollow.Pages;
-        using RawPeer server = await listener.AcceptAsync(s_limits, hollow.Segment);
-        await server.ReceiveAsync(FrameKind.CallStart); // So the client has opened the segment.
+
+        // The client has opened the segment when its call comes.
+        using RawPeer server = await listener.AcceptCallAsync(s_limits, hollow.Segment);
         hollow.PageOut();
         long left = hollow.Pages;
         hollow.ReadAllPages();

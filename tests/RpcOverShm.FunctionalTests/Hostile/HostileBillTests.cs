@@ -136,9 +136,8 @@ internal sealed class HostileBillTests : PeerFixture
 
     private static async Task SendAsync(
         RawPeer peer, FrameKind kind, int slot, FrameFlags flags, byte[] head, byte[] body, uint argument = 0) =>
-        Assert.That(
-            await peer.SendWhenThereIsSpaceAsync(
-                kind, new CallId(slot, 1, isFromAcceptor: false), flags, head, body, argument));
+        Assert.That(await peer.SendWhenThereIsSpaceAsync(
+            new(kind, new CallId(slot, 1, isFromAcceptor: false), flags, head, body, argument)));
 
     private async Task AssertBoundedAsync(
         long mostDuring, Func<RawPeer, Task> attackAsync, Func<Served, bool> isComplete)

@@ -110,20 +110,15 @@ internal sealed class HostileClientTests : VictimFixture
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         byte[] part = new byte[8000];
-        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, First, FrameFlags.HeadContinues, part, []);
+        await peer.SendWhenThereIsSpaceAsync(new(FrameKind.CallStart, First, FrameFlags.HeadContinues, part));
         for (int i = 1; i < 50; i++)
         {
-            await peer.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part, []);
+            await peer.SendWhenThereIsSpaceAsync(new(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part));
         }
 
         RawFrame end = await peer.ReceiveAsync(FrameKind.End);
-        await peer.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
-        await peer.SendWhenThereIsSpaceAsync(
-            FrameKind.CallStart,
-            new CallId(0, 2, false),
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            RawFrames.UnaryHead,
-            RawFrames.Message("raw"));
+        await peer.SendWhenThereIsSpaceAsync(new(FrameKind.HeadChunk, First, FrameFlags.None, part));
+        await peer.SendWhenThereIsSpaceAsync(WholeCall(new CallId(0, 2, false), UnaryHead, Message("raw")));
         RawFrame next = await peer.ReceiveAsync();
 
         Assert.That(end.Call, Is.EqualTo(First));
@@ -153,7 +148,7 @@ internal sealed class HostileClientTests : VictimFixture
 
         // Without a descriptor, because a kernel since Linux 6.16 refuses to pass one here.
         Links.Handshake.Send(
-            peer.Socket, RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), RawPeer.Generous), segment: null);
+            peer.Socket, RawHello.Of(HelloType.Client, RawPeer.Generous), segment: null);
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);
         await victim.AssertUnharmedAndRidOfAsync();
@@ -164,11 +159,7 @@ internal sealed class HostileClientTests : VictimFixture
         for (int slot = 0; slot < 2000; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(
-                FrameKind.CallStart,
-                new CallId(slot, 1, false),
-                FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose,
-                UnaryHead,
-                Message("wait"));
+                WholeCall(new CallId(slot, 1, false), UnaryHead, Message("wait"), FrameFlags.OneWay));
         }
     }
 }

@@ -155,11 +155,10 @@ internal sealed class HostileDoorbellTests : VictimFixture
         int violations = 0;
         for (int i = 0; i < 20; i++)
         {
-            using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(victim.SocketPath));
+            using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
             var id = Guid.NewGuid();
             using var own = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
-            Handshake.Send(socket, RawPeer.MakeHello(HelloType.Client, id, RawPeer.Generous), own);
+            Handshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), own);
             violations += TrySendDescriptor(socket) ? 1 : 0;
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello? welcome =

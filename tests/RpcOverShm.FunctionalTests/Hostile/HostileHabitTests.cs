@@ -68,19 +68,15 @@ internal sealed class HostileHabitTests : VictimFixture
         // Unread responses wait in the server's memory; their number is limited by the number of calls.
         for (int slot = 0; slot < peer.PeerLimits.MaxCalls; slot++)
         {
-            await peer.SendWhenThereIsSpaceAsync(
-                FrameKind.CallStart,
-                new CallId(slot, 1, false),
-                FrameFlags.HasMessage | FrameFlags.HalfClose,
-                Head("/no.such.Service/Method"),
-                []);
+            await peer.SendWhenThereIsSpaceAsync(WholeCall(
+                new CallId(slot, 1, false), Head("/no.such.Service/Method")));
         }
 
         await victim.AssertUnharmedAsync();
         Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(BoundedBytes));
 
         // One more call, in a slot whose call has not ended yet.
-        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, new CallId(15_000, 2, false), 0, UnaryHead, []);
+        await peer.SendWhenThereIsSpaceAsync(new(FrameKind.CallStart, new CallId(15_000, 2, false), 0, UnaryHead));
         Assert.That(await peer.ClosedAsync(), Does.Contain("started twice or out of turn"));
         await victim.AssertUnharmedAndRidOfAsync();
     }
@@ -111,9 +107,7 @@ internal sealed class HostileHabitTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         for (int slot = 0; slot < 5000; slot++)
         {
-            await peer.SendWhenThereIsSpaceAsync(
-                FrameKind.CallStart, new CallId(slot, 1, false), FrameFlags.HasMessage | FrameFlags.HalfClose,
-                UnaryHead, Message("hold"));
+            await peer.SendWhenThereIsSpaceAsync(WholeCall(new CallId(slot, 1, false), UnaryHead, Message("hold")));
         }
 
         await Timeouts.Eventually(() => Volatile.Read(ref holding) == 5000);
@@ -136,9 +130,8 @@ internal sealed class HostileHabitTests : VictimFixture
         for (int i = 0; i < resets; i++)
         {
             var call = new CallId(0, generation, false);
-            await peer.SendWhenThereIsSpaceAsync(
-                FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, message);
-            await peer.SendWhenThereIsSpaceAsync(FrameKind.Cancel, call, 0, [], []);
+            await peer.SendWhenThereIsSpaceAsync(WholeCall(call, UnaryHead, message));
+            await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Cancel, call));
             RawFrame end;
             while (!peer.TryReceive(out end))
             {

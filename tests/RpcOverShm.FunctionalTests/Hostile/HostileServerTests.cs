@@ -10,49 +10,24 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Servers that break the protocol: calls there fail with a status and never hang, the client's log names the reason,
 /// other channels are not affected, and the same channel works with the next server.
 /// </summary>
-[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [OneMode]
-internal sealed class HostileServerTests : IDisposable
+internal sealed class HostileServerTests : RawServerFixture
 {
-    private const int PeerViolation = 103;
-
-    private readonly TestDirectory _directory = new();
-    private readonly LogGuard _log = new();
-    private readonly RawServer _server;
-    private readonly ShmChannel _channel;
-    private readonly ScriptClient _client;
-
     public HostileServerTests()
-    {
-        _server = new RawServer(_directory.Combine("hostile.sock"));
-        _channel = ShmChannel.ForAddress("shm://hostile", new ShmChannelOptions
-        {
-            Connect = { RuntimeDirectory = _directory.Path, Timeout = TimeSpan.FromSeconds(2) },
-            LoggerFactory = _log,
-        });
-        _client = new ScriptClient(_channel.CreateCallInvoker());
-    }
+        : base(connectTimeout: TimeSpan.FromSeconds(2)) => Log.Expect(PeerViolation);
 
     public static IEnumerable<TestCaseData> Violations =>
         Cases("unary", RingViolations.All.Concat(ServerViolations.All));
 
     public static IEnumerable<TestCaseData> StreamViolations => Cases("stream", ServerViolations.OfStreams);
 
-    public void Dispose()
-    {
-        _channel.Dispose();
-        _server.Dispose();
-        _directory.Dispose();
-        _log.Dispose();
-    }
-
     [TestCaseSource(nameof(Violations))]
     public async Task Violation_EndsUnaryCallsWithAStatus(object violation)
     {
         var what = (Violation)violation;
-        Task<RpcException?> blocking = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
-        using RawPeer server = await AcceptCallAsync();
-        Task<RpcException?> awaited = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        Task<RpcException?> blocking = OutcomeAsync(Timeouts.OnThread(() => Client.Unary(Payloads.Empty)));
+        using RawPeer server = await Server.AcceptCallAsync();
+        Task<RpcException?> awaited = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
         await server.ReceiveAsync(FrameKind.CallStart);
 
         await AssertViolationAsync(server, what);
@@ -70,8 +45,8 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Violation_EndsAStreamWithAStatus(object violation)
     {
         var what = (Violation)violation;
-        using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
-        using RawPeer server = await AcceptCallAsync();
+        using AsyncDuplexStreamingCall<Payload, Payload> call = Client.Duplex();
+        using RawPeer server = await Server.AcceptCallAsync();
 
         await AssertViolationAsync(server, what);
         RpcException? failure = await OutcomeAsync(call.ResponseStream.ToListAsync()).Bounded();
@@ -85,17 +60,17 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Violation_LeavesOtherChannelsAlone()
     {
         await using var other = new ShmServer(
-            "shm://other", new ShmServerOptions { Listen = { RuntimeDirectory = _directory.Path } });
+            "shm://other", new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Path } });
         other.Services.Add(new Script().Build());
         await other.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            "shm://other", new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path } });
+            "shm://other", new ShmChannelOptions { Connect = { RuntimeDirectory = Directory.Path } });
         var client = new ScriptClient(channel.CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> innocent = client.Duplex();
         await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();
 
-        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await AcceptCallAsync();
+        Task<RpcException?> call = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await Server.AcceptCallAsync();
         server.SetTail(8);
 
         Assert.That((await call.Bounded())?.StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -106,14 +81,14 @@ internal sealed class HostileServerTests : IDisposable
     [Test]
     public async Task Responses_WithoutEnd_ToACallThatWantsOne_CostBoundedMemory()
     {
-        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await AcceptCallAsync();
+        Task<RpcException?> call = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await Server.AcceptCallAsync();
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         byte[] body = new byte[8000];
         for (int i = 0; i < 20_000; i++)
         {
-            Assert.That(await server.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], body, 8000));
+            Assert.That(await server.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First, 0, [], body, 8000)));
             server.TryReceive(out _);
         }
 
@@ -130,7 +105,7 @@ internal sealed class HostileServerTests : IDisposable
         {
             for (int i = 0; i < 30; i++)
             {
-                servers.Add(await _server.AcceptAsync());
+                servers.Add(await Server.AcceptAsync());
                 servers[^1].Send(FrameKind.GoAway);
             }
         });
@@ -139,8 +114,8 @@ internal sealed class HostileServerTests : IDisposable
             Assert.That(calls, Is.LessThan(300), "The client leaves those who say farewell.");
             var soon = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.1));
             RpcException? failure = await OutcomeAsync(isBlocking
-                ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, soon))
-                : _client.UnaryAsync(Payloads.Empty, soon).ResponseAsync).Bounded();
+                ? Timeouts.OnThread(() => Client.Unary(Payloads.Empty, soon))
+                : Client.UnaryAsync(Payloads.Empty, soon).ResponseAsync).Bounded();
 
             // A call that was sent before the client read the GoAway waits for a response that never comes.
             Assert.That(
@@ -155,21 +130,21 @@ internal sealed class HostileServerTests : IDisposable
     [TestCase(300_000, Category = LongAttribute.Name)]
     public async Task GoAway_OverAndOver_CostsBoundedMemory(int times)
     {
-        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await AcceptCallAsync();
+        Task<RpcException?> call = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await Server.AcceptCallAsync();
         server.Send(FrameKind.GoAway);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         for (int i = 0; i < times; i++)
         {
-            Assert.That(await server.SendWhenThereIsSpaceAsync(FrameKind.GoAway, default, 0, [], []));
+            Assert.That(await server.SendWhenThereIsSpaceAsync(new(FrameKind.GoAway)));
         }
 
         // An object that each frame left behind would have 24 bytes.
         long kept = GC.GetTotalMemory(forceFullCollection: true) - before;
         Assert.That(kept, Is.LessThan(Math.Max(1 << 20, 24 * times)));
         Assert.That(
-            await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.HasMessage, [], Message("x")));
+            await server.SendWhenThereIsSpaceAsync(new(FrameKind.End, First, FrameFlags.HasMessage, [], Message("x"))));
         Assert.That(await call.Bounded(), Is.Null);
     }
 
@@ -177,13 +152,13 @@ internal sealed class HostileServerTests : IDisposable
     [TestCase(100, Category = LongAttribute.Name)]
     public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose(int rings)
     {
-        Task<RpcException?> call = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
-        using RawPeer server = await AcceptCallAsync();
+        Task<RpcException?> call = OutcomeAsync(Timeouts.OnThread(() => Client.Unary(Payloads.Empty)));
+        using RawPeer server = await Server.AcceptCallAsync();
         using var stop = new CancellationTokenSource();
         Task flood = Timeouts.OnThread(() => Flood(server, stop.Token));
         await Timeouts.Eventually(() => server.PeerHead > rings * server.Capacity, "the flood is read");
 
-        await _channel.DisposeAsync().Bounded();
+        await Channel.DisposeAsync().Bounded();
         RpcException? failure = await call.Bounded();
         await stop.CancelAsync();
         await flood.Bounded();
@@ -203,16 +178,16 @@ internal sealed class HostileServerTests : IDisposable
             mayRead.Task.Wait(Timeouts.Wait);
             return Payloads.Empty;
         });
-        CallInvoker invoker = _channel.CreateCallInvoker();
+        CallInvoker invoker = Channel.CreateCallInvoker();
 
         AsyncUnaryCall<Payload> first = invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
-        using RawPeer server = await AcceptCallAsync();
+        using RawPeer server = await Server.AcceptCallAsync();
         server.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
         await isReading.Task.Bounded();
-        Task<Payload> second = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        Task<Payload> second = Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         first.Dispose();
-        Task<Payload> third = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        Task<Payload> third = Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         RawFrame next = await server.ReceiveAsync();
 
         Assert.That(start.Call, Is.EqualTo(new CallId(0, 2, false)), "the slot was used again");
@@ -226,19 +201,19 @@ internal sealed class HostileServerTests : IDisposable
     [Test]
     public async Task Trailers_BeyondEveryLimit_EndTheCallAndFreeItsPlace()
     {
-        using AsyncUnaryCall<Payload> call = _client.UnaryAsync(Payloads.Empty);
-        using RawPeer server = await AcceptCallAsync();
+        using AsyncUnaryCall<Payload> call = Client.UnaryAsync(Payloads.Empty);
+        using RawPeer server = await Server.AcceptCallAsync();
 
         byte[] chunk = new byte[8000];
-        await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.HeadContinues, chunk, []);
+        await server.SendWhenThereIsSpaceAsync(new(FrameKind.End, First, FrameFlags.HeadContinues, chunk));
         for (int i = 0; i < 1000; i++)
         {
-            await server.SendWhenThereIsSpaceAsync(
-                FrameKind.HeadChunk, First, i < 999 ? FrameFlags.HeadContinues : 0, chunk, []);
+            FrameFlags flags = i < 999 ? FrameFlags.HeadContinues : 0;
+            await server.SendWhenThereIsSpaceAsync(new(FrameKind.HeadChunk, First, flags, chunk));
         }
 
         RpcException? failure = await OutcomeAsync(call.ResponseAsync).Bounded();
-        Task<Payload> next = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        Task<Payload> next = Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("next"));
 
@@ -250,15 +225,15 @@ internal sealed class HostileServerTests : IDisposable
     [Test]
     public async Task BadEnd_InTheMiddleOfAMessage_IsTheCallsStatus()
     {
-        using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
-        using RawPeer server = await AcceptCallAsync();
+        using AsyncDuplexStreamingCall<Payload, Payload> call = Client.Duplex();
+        using RawPeer server = await Server.AcceptCallAsync();
 
         server.Send(FrameKind.Message, First, 0, body: new byte[100], argument: 1000);
         server.Send(FrameKind.End, First, 0, head: Trailer(StatusCode.DataLoss, "no more"));
         RpcException? failure = await OutcomeAsync(call.ResponseStream.ToListAsync()).Bounded();
 
         Assert.That(failure?.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "no more")));
-        Assert.That(_log.Of(PeerViolation), Is.Empty);
+        Assert.That(Log.Of(PeerViolation), Is.Empty);
     }
 
     [TestCase("wrong connection", "an answer to another hello")]
@@ -274,8 +249,8 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Answer_ThatLies_FailsTheCallAndLeavesNothing(string lie, string complaint)
     {
         ProcessFacts before = ProcessFacts.OfSelf();
-        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using (Socket socket = await _server.AcceptSocketAsync())
+        Task<RpcException?> call = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using (Socket socket = await Server.AcceptSocketAsync())
         {
             using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
                 socket, CancellationToken.None).Bounded();
@@ -326,7 +301,7 @@ internal sealed class HostileServerTests : IDisposable
 
     private static void Lie(Socket socket, Hello hello, string lie)
     {
-        Hello answer = RawPeer.MakeHello(HelloType.Server, hello.ConnectionId, RawPeer.Generous);
+        Hello answer = RawHello.Of(HelloType.Server, RawPeer.Generous, hello.ConnectionId);
         using var segment = SharedSegment.Create(64 << 10, hello.ConnectionId);
         switch (lie)
         {
@@ -367,19 +342,11 @@ internal sealed class HostileServerTests : IDisposable
         }
     }
 
-    /// <summary>Accepts the channel and waits for its first call.</summary>
-    private async Task<RawPeer> AcceptCallAsync()
-    {
-        RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
-        return server;
-    }
-
     private async Task AssertViolationAsync(RawPeer server, Violation what)
     {
         Task acting = what.ActAsync(server);
         string lastWord = await server.ClosedAsync();
-        LogEntry entry = await _log.WaitForAsync(PeerViolation);
+        LogEntry entry = await Log.WaitForAsync(PeerViolation);
         await acting.Bounded();
 
         Assert.That(entry.Message, Does.Contain(what.Complaint));
@@ -390,9 +357,9 @@ internal sealed class HostileServerTests : IDisposable
     // violation it would fail like the previous one.
     private async Task AssertChannelLivesAsync()
     {
-        Task<Payload> call = _client.UnaryAsync(
+        Task<Payload> call = Client.UnaryAsync(
             Payloads.Of("again"), new CallOptions().WithWaitForReady()).ResponseAsync;
-        using RawPeer server = await _server.AcceptAsync();
+        using RawPeer server = await Server.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: start.Body);
         Assert.That((await call.Bounded()).Text(), Is.EqualTo("again"));

@@ -69,12 +69,7 @@ internal sealed class PeerPastItsEndTests : VictimFixture
 
             int number = _served++;
             var call = new CallId(number % Slots, (uint)(number / Slots % Generations) + 1, isFromAcceptor: false);
-            _peer.TrySend(
-                FrameKind.CallStart,
-                call,
-                FrameFlags.HasMessage | FrameFlags.HalfClose,
-                RawFrames.UnaryHead,
-                RawFrames.Message(Again));
+            _peer.TrySend(RawFrames.WholeCall(call, RawFrames.UnaryHead, RawFrames.Message(Again)));
         }
     }
 }

@@ -61,6 +61,10 @@ internal static class RawFrames
         return bytes.WrittenSpan.ToArray();
     }
 
+    /// <summary>The start of a call with its whole request.</summary>
+    public static RawFrame WholeCall(CallId call, byte[] head, byte[]? message = null, FrameFlags more = 0) =>
+        new(FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose | more, head, message);
+
     /// <summary>Sends the start of a unary call with its whole request.</summary>
     public static void StartUnary(this RawPeer peer, CallId call, string text = "raw") =>
         peer.Start(call, UnaryHead, Message(text));
@@ -107,7 +111,3 @@ internal static class RawFrames
 
     public static Payload Read(this RawFrame frame) => Payload.Parser.ParseFrom(frame.Body);
 }
-
-/// <summary>A frame that a victim has sent.</summary>
-internal sealed record RawFrame(
-    FrameKind Kind, FrameFlags Flags, CallId Call, uint Argument, byte[] Head, byte[] Body);

@@ -69,13 +69,13 @@ internal sealed class RawPeer : IDisposable
         string path, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
     {
         PeerLimits mine = limits ?? Generous;
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Socket socket = UnixSockets.New();
         try
         {
             await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
             var id = Guid.NewGuid();
             own ??= SharedSegment.Create(mine.RingCapacity, id);
-            Handshake.Send(socket, MakeHello(HelloType.Client, id, mine), own);
+            Handshake.Send(socket, RawHello.Of(HelloType.Client, mine, id), own);
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello answer =
                 (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
@@ -102,7 +102,7 @@ internal sealed class RawPeer : IDisposable
         own ??= SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
         try
         {
-            Handshake.Send(socket, MakeHello(HelloType.Server, hello.Hello.ConnectionId, mine), own);
+            Handshake.Send(socket, RawHello.Of(HelloType.Server, mine, hello.Hello.ConnectionId), own);
             own.ReleaseDescriptor();
             return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits, hasSecondRing);
         }
@@ -114,41 +114,26 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    public static Hello MakeHello(HelloType type, Guid id, PeerLimits limits) => new()
-    {
-        Type = type,
-        Purpose = ConnectionPurpose.Calls,
-        ConnectionId = id,
-        Limits = limits,
-    };
-
     /// <summary>Sends one frame with the given header fields; only the length is always true.</summary>
     public void Send(
         FrameKind kind,
         CallId call = default,
         FrameFlags flags = 0,
-        ReadOnlySpan<byte> head = default,
-        ReadOnlySpan<byte> body = default,
+        byte[]? head = null,
+        byte[]? body = null,
         uint argument = 0,
         int? headLength = null)
     {
-        if (!TrySend(kind, call, flags, head, body, argument, headLength))
+        if (!TrySend(new RawFrame(kind, call, flags, head, body, argument) { StatedHeadLength = headLength }))
         {
             throw new InvalidOperationException("The victim has left no space.");
         }
     }
 
     /// <summary>Sends one frame; returns false if the victim has left no space.</summary>
-    public bool TrySend(
-        FrameKind kind,
-        CallId call,
-        FrameFlags flags,
-        ReadOnlySpan<byte> head,
-        ReadOnlySpan<byte> body,
-        uint argument = 0,
-        int? headLength = null)
+    public bool TrySend(RawFrame frame)
     {
-        if (!TryWrite(kind, call, flags, head, body, argument, headLength))
+        if (!TryWrite(frame))
         {
             return false;
         }
@@ -157,39 +142,18 @@ internal sealed class RawPeer : IDisposable
         return true;
     }
 
-    /// <summary>Writes one frame without publishing it.</summary>
-    public bool TryWrite(
-        FrameKind kind,
-        CallId call,
-        FrameFlags flags,
-        ReadOnlySpan<byte> head,
-        ReadOnlySpan<byte> body,
-        uint argument = 0,
-        int? headLength = null)
-    {
-        int length = head.Length + body.Length;
-        if (!Writer.TryClaim(length, isControl: true, out RingClaim claim))
-        {
-            return false;
-        }
-
-        head.CopyTo(claim.Payload);
-        body.CopyTo(claim.Payload[head.Length..]);
-        Writer.Commit(claim, new RecordHeader(
-            (uint)length, (byte)kind, (byte)flags, (ushort)(headLength ?? head.Length), call.Value, argument));
-        return true;
-    }
+    /// <summary>Writes one frame without publishing it; returns false if the victim has left no space.</summary>
+    public bool TryWrite(RawFrame frame) => frame.TryWrite(Writer);
 
     /// <summary>Publishes all frames written and wakes the victim.</summary>
     public void Publish() => Wake(ref Own.Tail, Writer.Publish());
 
     /// <summary>Waits for space and sends one frame; returns false if the victim closes the connection first.</summary>
-    public async Task<bool> SendWhenThereIsSpaceAsync(
-        FrameKind kind, CallId call, FrameFlags flags, byte[] head, byte[] body, uint argument = 0)
+    public async Task<bool> SendWhenThereIsSpaceAsync(RawFrame frame)
     {
         while (!_isOver)
         {
-            if (TrySend(kind, call, flags, head, body, argument))
+            if (TrySend(frame))
             {
                 return true;
             }
@@ -267,13 +231,7 @@ internal sealed class RawPeer : IDisposable
             return false;
         }
 
-        frame = new RawFrame(
-            (FrameKind)header.Kind,
-            (FrameFlags)header.Flags,
-            new CallId(header.StreamId),
-            header.Argument,
-            payload[..Math.Min(header.HeadLength, payload.Length)].ToArray(),
-            payload[Math.Min(header.HeadLength, payload.Length)..].ToArray());
+        frame = RawFrame.Of(header, payload);
         Wake(ref Own.Head, Reader.Release() | Reader.PublishHead());
         return true;
     }

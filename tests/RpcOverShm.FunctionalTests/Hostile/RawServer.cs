@@ -5,17 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>A scripted server: listens at a channel's address and returns a raw peer per connection.</summary>
-internal sealed class RawServer : IDisposable
+internal sealed class RawServer(string path) : IDisposable
 {
-    private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-    private readonly string _path;
-
-    public RawServer(string path)
-    {
-        _path = path;
-        _socket.Bind(new UnixDomainSocketEndPoint(path));
-        _socket.Listen();
-    }
+    private readonly Socket _socket = UnixSockets.Listen(path);
 
     /// <summary>Accepts the next client's socket, without a handshake.</summary>
     public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
@@ -40,9 +32,17 @@ internal sealed class RawServer : IDisposable
         }
     }
 
+    /// <summary>Accepts the next client and waits for its first call.</summary>
+    public async Task<RawPeer> AcceptCallAsync(PeerLimits? limits = null, SharedSegment? own = null)
+    {
+        RawPeer peer = await AcceptAsync(limits, own);
+        await peer.ReceiveAsync(FrameKind.CallStart);
+        return peer;
+    }
+
     public void Dispose()
     {
         _socket.Dispose();
-        File.Delete(_path);
+        File.Delete(path);
     }
 }

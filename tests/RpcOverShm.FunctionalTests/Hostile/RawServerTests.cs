@@ -33,13 +33,12 @@ internal sealed class RawServerTests
 
     private static async Task GiveUpAsync(string path, bool isAfterItsHello)
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        using Socket socket = await UnixSockets.ConnectAsync(path);
         if (isAfterItsHello)
         {
             var id = Guid.NewGuid();
             using var segment = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
-            Handshake.Send(socket, RawPeer.MakeHello(HelloType.Client, id, RawPeer.Generous), segment);
+            Handshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), segment);
         }
     }
 }

@@ -98,7 +98,7 @@ internal static class ServerViolations
         new("more messages than there is credit for", async peer =>
         {
             byte[] body = new byte[8000];
-            while (await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], body, 8000))
+            while (await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First, 0, [], body, 8000)))
             {
             }
         }, "bytes of messages where"),

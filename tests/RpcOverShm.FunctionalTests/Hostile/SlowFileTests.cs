@@ -93,10 +93,9 @@ internal sealed partial class SlowFileTests : PeerFixture
 
     private Socket SendHello(SafeFileHandle file)
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(new UnixDomainSocketEndPoint(Directory.Combine(SocketName)));
-        byte[] hello = RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), s_limits).Encode();
-        ManyDescriptors.Send(socket, hello, file, 1);
+        Socket socket = UnixSockets.Connect(Directory.Combine(SocketName));
+        byte[] hello = RawHello.Of(HelloType.Client, s_limits).Encode();
+        RawDescriptorSender.SendMany(socket, hello, file, 1);
         return socket;
     }
 }

@@ -61,15 +61,14 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         using var listener = new RawServer(rig.SocketPath);
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
-        using RawPeer server = await listener.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await listener.AcceptCallAsync();
         byte[] message = Message("one");
         using var late = new PooledBufferWriter();
         MetadataCodec.Encode(late, new Metadata { { "key", "late" } });
 
         server.Send(FrameKind.Message, First, 0, body: message, argument: (uint)message.Length);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-        server.Send(FrameKind.Headers, First, head: late.WrittenSpan);
+        server.Send(FrameKind.Headers, First, head: late.WrittenSpan.ToArray());
         server.Send(FrameKind.End, First);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
 
@@ -84,19 +83,18 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         using var listener = new RawServer(rig.SocketPath);
         Task<RpcException> call = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
-        using RawPeer server = await listener.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await listener.AcceptCallAsync();
         byte[] part = new byte[8000];
-        await server.SendWhenThereIsSpaceAsync(FrameKind.Headers, First, FrameFlags.HeadContinues, part, []);
+        await server.SendWhenThereIsSpaceAsync(new(FrameKind.Headers, First, FrameFlags.HeadContinues, part));
         for (int i = 1; i < 50; i++)
         {
-            await server.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part, []);
+            await server.SendWhenThereIsSpaceAsync(new(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part));
         }
 
         Assert.That((await call.Bounded()).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         await server.ReceiveAsync(FrameKind.Cancel);
-        await server.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
-        await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.None, [], []);
+        await server.SendWhenThereIsSpaceAsync(new(FrameKind.HeadChunk, First, FrameFlags.None, part));
+        await server.SendWhenThereIsSpaceAsync(new(FrameKind.End, First));
         Task<Payload> next = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("next"));
@@ -112,8 +110,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         using var listener = new RawServer(rig.SocketPath);
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
-        using RawPeer server = await listener.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await listener.AcceptCallAsync();
 
         if (isGoing)
         {

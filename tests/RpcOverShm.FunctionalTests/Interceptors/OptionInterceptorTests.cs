@@ -57,16 +57,4 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
         Assert.That(seen, Is.EqualTo(
             $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId};session=1 value True OK"));
     }
-
-    [Test]
-    public void Interceptor_ThatIsNull_IsRefused()
-    {
-        var options = new ShmServerOptions();
-        options.Interceptors.Add(null!);
-
-        Assert.That(() => new ShmServer("shm://x", options), Throws.ArgumentException);
-        Assert.That(
-            () => new ShmServer("shm://x").Services.Add(new Script().Build(), [null!]),
-            Throws.TypeOf<ArgumentNullException>());
-    }
 }

@@ -40,7 +40,7 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
 
     protected static async Task SendAsync(
         RawPeer peer, FrameKind kind, int slot, FrameFlags flags, byte[] head, byte[] body, uint argument = 0) =>
-        Assert.That(await peer.SendWhenThereIsSpaceAsync(kind, IdOf(slot), flags, head, body, argument));
+        Assert.That(await peer.SendWhenThereIsSpaceAsync(new(kind, IdOf(slot), flags, head, body, argument)));
 
     protected static Task StartWholeAsync(RawPeer peer, int slot, byte[] request, byte[]? head = null) => SendAsync(
         peer, FrameKind.CallStart, slot, FrameFlags.HasMessage | FrameFlags.HalfClose, head ?? UnaryHead, request);

@@ -206,8 +206,7 @@ internal sealed class ConnectionLimitTests
 
     private Socket Connect()
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(new UnixDomainSocketEndPoint(_directory.Combine("limited.sock")));
+        Socket socket = UnixSockets.Connect(_directory.Combine("limited.sock"));
         return socket;
     }
 

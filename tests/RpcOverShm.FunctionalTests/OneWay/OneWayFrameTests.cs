@@ -6,11 +6,9 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>The frames of one-way calls, at a server that the test plays.</summary>
-[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [OneMode]
-internal sealed class OneWayFrameTests : IDisposable
+internal sealed class OneWayFrameTests : RawServerFixture
 {
-    private const int PeerViolation = 103;
     private const FrameFlags Whole = FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose;
 
     private static readonly byte[] s_cancelled = [(byte)StatusCode.Cancelled, 0];
@@ -19,52 +17,32 @@ internal sealed class OneWayFrameTests : IDisposable
     // The window of a server that takes few bytes.
     private static readonly PeerLimits s_small = RawPeer.Generous with { CallWindow = 64 << 10 };
 
-    private readonly TestDirectory _directory = new();
-    private readonly LogGuard _log = new();
-    private readonly RawServer _server;
-    private readonly ShmChannel _channel;
     private readonly ScriptClient _client;
-    private readonly ScriptClient _plain;
     private readonly ConcurrentQueue<(string, StatusCode)> _failures = new();
     private Action _onFailed = static () => { };
+    private RawPeer? _peer;
 
-    public OneWayFrameTests()
+    public OneWayFrameTests() => _client = new ScriptClient(Channel.CreateOneWayInvoker((method, status) =>
     {
-        _server = new RawServer(_directory.Combine("raw.sock"));
-        _channel = ShmChannel.ForAddress("shm://raw", new ShmChannelOptions
-        {
-            Connect = { RuntimeDirectory = _directory.Path },
-            LoggerFactory = _log,
-        });
-        _plain = new ScriptClient(_channel.CreateCallInvoker());
-        _client = new ScriptClient(_channel.CreateOneWayInvoker((method, status) =>
-        {
-            _failures.Enqueue((method.FullName, status.StatusCode));
-            _onFailed();
-        }));
-    }
+        _failures.Enqueue((method.FullName, status.StatusCode));
+        _onFailed();
+    }));
 
-    public void Dispose()
+    public override void Dispose()
     {
-        _channel.Dispose();
-        _server.Dispose();
-        _directory.Dispose();
-        _log.Dispose();
-        _log.Check();
+        _peer?.Dispose();
+        base.Dispose();
     }
 
     [Test]
     public async Task SmallCall_IsOneRecord_AndKeepsItsIdUntilItsEnd()
     {
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        await _client.UnaryAsync(Payloads.Of("a")).ResponseAsync.Bounded();
-        await Timeouts.OnThread(() => _client.Unary(Payloads.Of("b"))).Bounded();
-        using RawPeer server = await accepting.Bounded();
-        RawFrame first = await server.ReceiveAsync();
+        (RawPeer server, RawFrame first) = await TakeAsync(Payloads.Of("a"));
+        await SendAsync(Payloads.Of("b"), isBlocking: true).Bounded();
         RawFrame second = await server.ReceiveAsync();
         server.Send(FrameKind.End, first.Call);
         await AnswerOneAsync(server);
-        await _client.UnaryAsync(Payloads.Of("c")).ResponseAsync.Bounded();
+        await SendAsync(Payloads.Of("c")).Bounded();
         RawFrame third = await server.ReceiveAsync();
 
         Assert.That((first.Kind, first.Flags, first.Argument), Is.EqualTo((FrameKind.CallStart, Whole, 0)));
@@ -79,16 +57,13 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task LargeCall_EndsForItsUserWithItsHalfClose([Values] bool isBlocking)
     {
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        Task sending = isBlocking
-            ? Timeouts.OnThread(() => _client.Unary(Payloads.OfSize(100_000)))
-            : _client.UnaryAsync(Payloads.OfSize(100_000)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
+        Task sending = SendAsync(Payloads.OfSize(100_000), isBlocking);
+        using RawPeer server = await Server.AcceptAsync();
         RawFrame start = await server.ReceiveAsync();
-        (RawFrame last, _) = await ReceiveRestAsync(server, start);
+        RawFrame last = await ReceiveRestAsync(server, start);
 
         await sending.Bounded();
-        await _client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await SendAsync(Payloads.Of("next")).Bounded();
         RawFrame next = await server.ReceiveAsync();
 
         Assert.That((start.Kind, start.Flags), Is.EqualTo((FrameKind.CallStart, FrameFlags.OneWay)));
@@ -101,11 +76,8 @@ internal sealed class OneWayFrameTests : IDisposable
     [TestCase(FrameKind.End, FrameFlags.HasMessage)]
     public async Task Answer_OtherThanAnEndAlone_IsAViolation(FrameKind kind, FrameFlags flags)
     {
-        _log.Expect(PeerViolation);
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        await _client.UnaryAsync(Payloads.Of("a")).ResponseAsync.Bounded();
-        using RawPeer server = await accepting.Bounded();
-        RawFrame call = await server.ReceiveAsync();
+        Log.Expect(PeerViolation);
+        (RawPeer server, RawFrame call) = await TakeAsync(Payloads.Of("a"));
 
         server.Send(kind, call.Call, flags, kind == FrameKind.Headers ? [0, 0] : []);
 
@@ -117,11 +89,8 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task SecondEnd_IsAViolation()
     {
-        _log.Expect(PeerViolation);
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        await _client.UnaryAsync(Payloads.Of("a")).ResponseAsync.Bounded();
-        using RawPeer server = await accepting.Bounded();
-        RawFrame call = await server.ReceiveAsync();
+        Log.Expect(PeerViolation);
+        (RawPeer server, RawFrame call) = await TakeAsync(Payloads.Of("a"));
 
         server.Send(FrameKind.End, call.Call);
         server.Send(FrameKind.End, call.Call);
@@ -132,16 +101,11 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task ServerThatEndsNoCall_MakesOthersWaitUntilTheirDeadline_AndAnEndLetsThemGo()
     {
-        Task<RawPeer> accepting = _server.AcceptAsync(s_small);
-        Task first = _client.UnaryAsync(Payloads.OfSize(100_000)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
-        RawFrame start = await server.ReceiveAsync();
-        await ReceiveRestAsync(server, start);
-        await first.Bounded();
+        (RawPeer server, RawFrame start) = await TakeAsync(Payloads.OfSize(100_000), s_small);
 
         Task tooLate = _client.UnaryAsync(
             Payloads.Of("late"), new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100))).ResponseAsync;
-        Task waiting = _client.UnaryAsync(Payloads.Of("waits")).ResponseAsync;
+        Task waiting = SendAsync(Payloads.Of("waits"));
         RpcException failure = await CallFailure.OfAsync(tooLate);
         bool isWaiting = !waiting.IsCompleted;
         server.Send(FrameKind.End, start.Call);
@@ -157,17 +121,12 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task LongCalls_ThatKeepHalfOfTheRoom_DoNotKeepTheRestFromOthers()
     {
-        Task<RawPeer> accepting = _server.AcceptAsync(s_small);
-        Task first = _client.UnaryAsync(Payloads.OfSize(40_000)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
-        RawFrame start = await server.ReceiveAsync();
-        await ReceiveRestAsync(server, start);
-        await first.Bounded();
-        Task second = _client.UnaryAsync(Payloads.OfSize(30_000)).ResponseAsync;
+        (RawPeer server, RawFrame _) = await TakeAsync(Payloads.OfSize(40_000), s_small);
+        Task second = SendAsync(Payloads.OfSize(30_000));
         RawFrame short_ = await server.ReceiveAsync();
         await ReceiveRestAsync(server, short_);
         await second.Bounded();
-        Task waiting = _client.UnaryAsync(Payloads.Of("waits")).ResponseAsync;
+        Task waiting = SendAsync(Payloads.Of("waits"));
         bool isWaiting = !waiting.IsCompleted;
 
         server.Send(FrameKind.End, short_.Call);
@@ -179,14 +138,12 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task OneWayCalls_TakeHalfOfTheSlots_AndOthersTheRest()
     {
-        Task<RawPeer> accepting = _server.AcceptAsync(RawPeer.Generous with { MaxCalls = 4 });
-        await _client.UnaryAsync(Payloads.Of("a")).ResponseAsync.Bounded();
-        await _client.UnaryAsync(Payloads.Of("b")).ResponseAsync.Bounded();
-        using RawPeer server = await accepting.Bounded();
-        RawFrame first = await server.ReceiveAsync();
+        (RawPeer server, RawFrame first) =
+            await TakeAsync(Payloads.Of("a"), RawPeer.Generous with { MaxCalls = 4 });
+        await SendAsync(Payloads.Of("b")).Bounded();
         await server.ReceiveAsync();
 
-        Task waiting = _client.UnaryAsync(Payloads.Of("c")).ResponseAsync;
+        Task waiting = SendAsync(Payloads.Of("c"));
         await AnswerOneAsync(server);
         bool isWaiting = !waiting.IsCompleted;
         server.Send(FrameKind.End, first.Call);
@@ -200,27 +157,21 @@ internal sealed class OneWayFrameTests : IDisposable
     public async Task CallCancelledHalfWay_SendsACancel_AndKeepsItsRoomUntilItsEnd()
     {
         using var cancel = new CancellationTokenSource();
-        Task<RawPeer> accepting = _server.AcceptAsync(s_small);
-        Task sending = _client.UnaryAsync(
-            Payloads.OfSize(3_000_000), new CallOptions(cancellationToken: cancel.Token)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
+        Task sending = SendAsync(
+            Payloads.OfSize(3_000_000), options: new CallOptions(cancellationToken: cancel.Token));
+        using RawPeer server = await Server.AcceptAsync(s_small);
         RawFrame start = await server.ReceiveAsync();
         await server.ReceiveAsync();
 
         await cancel.CancelAsync();
         RpcException failure = await CallFailure.OfAsync(sending);
-        RawFrame frame = await server.ReceiveAsync();
-        while (frame.Kind != FrameKind.Cancel)
-        {
-            frame = await server.ReceiveAsync();
-        }
-
-        Task next = _client.UnaryAsync(Payloads.Of("next")).ResponseAsync;
+        await server.ReceiveAsync(FrameKind.Cancel);
+        Task next = SendAsync(Payloads.Of("next"));
         await AnswerOneAsync(server);
         bool isWaiting = !next.IsCompleted;
         server.Send(FrameKind.End, start.Call, head: s_cancelled);
         await next.Bounded();
-        frame = await server.ReceiveAsync();
+        RawFrame frame = await server.ReceiveAsync();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(isWaiting, Is.True);
@@ -231,23 +182,16 @@ internal sealed class OneWayFrameTests : IDisposable
     [Test]
     public async Task ServerThatStopsInTheMiddleOfARequest_FailsTheCall([Values] bool isBlocking)
     {
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        Task sending = isBlocking
-            ? Timeouts.OnThread(() => _client.Unary(Payloads.OfSize(3_000_000)))
-            : _client.UnaryAsync(Payloads.OfSize(3_000_000)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
+        Task sending = SendAsync(Payloads.OfSize(3_000_000), isBlocking);
+        using RawPeer server = await Server.AcceptAsync();
         RawFrame start = await server.ReceiveAsync();
         await server.ReceiveAsync();
 
         server.Send(FrameKind.End, start.Call, head: s_unavailable);
 
         Assert.That((await CallFailure.OfAsync(sending)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
-        await _client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
-        RawFrame frame = await server.ReceiveAsync();
-        while (frame.Kind != FrameKind.CallStart)
-        {
-            frame = await server.ReceiveAsync();
-        }
+        await SendAsync(Payloads.Of("next")).Bounded();
+        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
 
         Assert.That(frame.Read().Text(), Is.EqualTo("next"));
         Assert.That(_failures, Is.Empty, "The user knows of the end.");
@@ -259,15 +203,13 @@ internal sealed class OneWayFrameTests : IDisposable
         using var cancel = new CancellationTokenSource();
         var options = new CallOptions(
             deadline: DateTime.UtcNow.AddMilliseconds(100), cancellationToken: cancel.Token);
-        Task<RawPeer> accepting = _server.AcceptAsync();
-        await (isBlocking
-            ? Timeouts.OnThread(() => _client.Unary(Payloads.Of("a"), options))
-            : _client.UnaryAsync(Payloads.Of("a"), options).ResponseAsync).Bounded();
+        Task<RawPeer> accepting = Server.AcceptAsync();
+        await SendAsync(Payloads.Of("a"), isBlocking, options).Bounded();
         using RawPeer server = await accepting.Bounded();
         RawFrame start = await server.ReceiveAsync();
         await cancel.CancelAsync();
         await Timeouts.Eventually(() => DateTime.UtcNow > options.Deadline);
-        await _client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await SendAsync(Payloads.Of("next")).Bounded();
 
         RawFrame next = await server.ReceiveAsync();
         server.Send(FrameKind.End, start.Call, head: s_unavailable);
@@ -289,13 +231,8 @@ internal sealed class OneWayFrameTests : IDisposable
             isRunning.Set();
             mayReturn.Wait();
         };
-        Task<RawPeer> accepting = _server.AcceptAsync(s_small);
-        Task first = _client.UnaryAsync(Payloads.OfSize(100_000)).ResponseAsync;
-        using RawPeer server = await accepting.Bounded();
-        RawFrame start = await server.ReceiveAsync();
-        await ReceiveRestAsync(server, start);
-        await first.Bounded();
-        Task waiting = _client.UnaryAsync(Payloads.Of("waits")).ResponseAsync;
+        (RawPeer server, RawFrame start) = await TakeAsync(Payloads.OfSize(100_000), s_small);
+        Task waiting = SendAsync(Payloads.Of("waits"));
 
         server.Send(FrameKind.End, start.Call, head: s_unavailable);
         await Task.Run(isRunning.Wait).Bounded();
@@ -308,22 +245,36 @@ internal sealed class OneWayFrameTests : IDisposable
         Assert.That(isWaiting, Is.True);
     }
 
-    private static async Task<(RawFrame Last, int Count)> ReceiveRestAsync(RawPeer server, RawFrame frame)
+    private static async Task<RawFrame> ReceiveRestAsync(RawPeer server, RawFrame frame)
     {
-        int count = 0;
         while ((frame.Flags & FrameFlags.HalfClose) == 0)
         {
             frame = await server.ReceiveAsync();
-            count++;
         }
 
-        return (frame, count);
+        return frame;
+    }
+
+    private Task<Payload> SendAsync(Payload request, bool isBlocking = false, CallOptions options = default) =>
+        isBlocking
+            ? Timeouts.OnThread(() => _client.Unary(request, options))
+            : _client.UnaryAsync(request, options).ResponseAsync;
+
+    // Accepts the channel, takes its first call, and waits for the caller. Returns the first frame.
+    private async Task<(RawPeer Server, RawFrame Start)> TakeAsync(Payload request, PeerLimits? limits = null)
+    {
+        Task sending = SendAsync(request);
+        _peer = await Server.AcceptAsync(limits);
+        RawFrame start = await _peer.ReceiveAsync();
+        await ReceiveRestAsync(_peer, start);
+        await sending.Bounded();
+        return (_peer, start);
     }
 
     // When the client has the answer, it has read what the server has sent before.
     private async Task AnswerOneAsync(RawPeer server)
     {
-        Task<Payload> answer = _plain.UnaryAsync(Payloads.Of("plain")).ResponseAsync;
+        Task<Payload> answer = Client.UnaryAsync(Payloads.Of("plain")).ResponseAsync;
         RawFrame call = await server.ReceiveAsync();
         Assert.That(call.Read().Text(), Is.EqualTo("plain"));
         server.Send(FrameKind.End, call.Call, FrameFlags.HasMessage, body: Message("answer"));

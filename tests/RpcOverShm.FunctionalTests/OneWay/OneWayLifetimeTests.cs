@@ -147,14 +147,13 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
             });
         using (RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath))
         {
-            const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
             byte[] tooLarge = Message(new string('x', 1200));
-            peer.Send(FrameKind.CallStart, new CallId(0, 1, false), Whole, UnaryHead, Message("answer"));
+            peer.Start(new CallId(0, 1, false), UnaryHead, Message("answer"));
             await Timeouts.Eventually(() => peer.PeerTail > 32 << 10, "the answer is in the ring");
             for (int slot = 1; slot <= Calls; slot++)
             {
                 Assert.That(await peer.SendWhenThereIsSpaceAsync(
-                    FrameKind.CallStart, new CallId(slot, 1, false), Whole | FrameFlags.OneWay, UnaryHead, tooLarge));
+                    WholeCall(new CallId(slot, 1, false), UnaryHead, tooLarge, FrameFlags.OneWay)));
             }
 
             await peer.ReadByVictimAsync();

@@ -157,7 +157,7 @@ internal sealed class GrpcDotNetRig : CallRig
 
     private static async Task<NetworkStream> ConnectAsync(string path, CancellationToken cancellation)
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Socket socket = UnixSockets.New();
         try
         {
             await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation).ConfigureAwait(false);

@@ -147,5 +147,5 @@ internal sealed class HeldAnswerTests() : RigFixture(RigKind.Shm)
     }
 
     private void Put(FrameKind kind, int slot, FrameFlags flags, byte[] head, uint argument = 0) =>
-        Assert.That(_peer!.TryWrite(kind, new CallId(slot, _generations[slot], false), flags, head, [], argument));
+        Assert.That(_peer!.TryWrite(new(kind, new CallId(slot, _generations[slot], false), flags, head, [], argument)));
 }

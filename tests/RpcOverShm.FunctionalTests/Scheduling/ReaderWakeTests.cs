@@ -84,6 +84,6 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     private static void Write(RawPeer server, CallId call, string text)
     {
         byte[] message = Message(text);
-        Assert.That(server.TryWrite(FrameKind.Message, call, 0, default, message, (uint)message.Length));
+        Assert.That(server.TryWrite(new(FrameKind.Message, call, 0, default, message, (uint)message.Length)));
     }
 }

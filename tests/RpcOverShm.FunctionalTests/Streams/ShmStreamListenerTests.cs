@@ -36,8 +36,7 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public async Task Start_Twice_OrAfterDispose_Throws()
     {
-        var listener = new ShmStreamListener(Address, ListenerOptions);
-        listener.Start();
+        ShmStreamListener listener = Start();
         Assert.That(listener.Start, Throws.InvalidOperationException.With.Message.Contains("started already"));
         await listener.DisposeAsync();
         await listener.DisposeAsync();
@@ -172,11 +171,11 @@ internal sealed class ShmStreamListenerTests
     {
         const int MaxWaiting = 4;
         using var log = new LogGuard();
-        ShmStreamListenerOptions options = ListenerOptions;
-        options.LoggerFactory = log;
-        options.MaxWaitingStreams = MaxWaiting;
-        await using var listener = new ShmStreamListener(Address, options);
-        listener.Start();
+        await using ShmStreamListener listener = Start(options =>
+        {
+            options.LoggerFactory = log;
+            options.MaxWaitingStreams = MaxWaiting;
+        });
         await using ShmStream first = await ShmStream.ConnectAsync(Address, Options);
         for (int i = 0; i < MaxWaiting - 2; i++)
         {
@@ -206,11 +205,11 @@ internal sealed class ShmStreamListenerTests
     {
         const int MaxWaiting = 4;
         using var log = new LogGuard();
-        ShmStreamListenerOptions options = ListenerOptions;
-        options.LoggerFactory = log;
-        options.MaxWaitingStreams = MaxWaiting;
-        await using var listener = new ShmStreamListener(Address, options);
-        listener.Start();
+        await using ShmStreamListener listener = Start(options =>
+        {
+            options.LoggerFactory = log;
+            options.MaxWaitingStreams = MaxWaiting;
+        });
         var clients = new List<ShmStream>();
         for (int i = 0; i < MaxWaiting; i++)
         {
@@ -248,9 +247,11 @@ internal sealed class ShmStreamListenerTests
         }
     }
 
-    private ShmStreamListener Start()
+    private ShmStreamListener Start(Action<ShmStreamListenerOptions>? change = null)
     {
-        var listener = new ShmStreamListener(Address, ListenerOptions);
+        ShmStreamListenerOptions options = ListenerOptions;
+        change?.Invoke(options);
+        var listener = new ShmStreamListener(Address, options);
         listener.Start();
         return listener;
     }

@@ -70,12 +70,12 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
     // Returns the socket of a connection; null if the server refused it.
     private Socket? TryConnect(SafeFileHandle segment)
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Socket socket = UnixSockets.New();
         try
         {
             socket.Connect(new UnixDomainSocketEndPoint(Directory.Combine(SocketName)));
-            ManyDescriptors.TrySend(
-                socket, RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), s_limits).Encode(), segment, 1);
+            RawDescriptorSender.TrySendMany(
+                socket, RawHello.Of(HelloType.Client, s_limits).Encode(), segment, 1);
             using Handshake.ReceivedHello? answer =
                 Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
             if (answer?.Hello.Type == HelloType.Server)

@@ -101,26 +101,19 @@ internal sealed class PeerCrashTests : StandingPeerFixture
     public async Task Client_KilledDuringACall_FiresTheHandlersToken(
         [Values("blocking", "async", "client-stream", "server-stream", "duplex")] string shape)
     {
-        var began = new TaskCompletionSource();
-        var fired = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
-        async Task HoldAsync(ServerCallContext context)
-        {
-            context.CancellationToken.Register(() => fired.TrySetResult(Stopwatch.GetTimestamp()));
-            began.SetResult();
-            await Task.Delay(Timeout.Infinite, context.CancellationToken);
-        }
-
-        ShmServer server = await ServeAsync(Script.Everywhere(HoldAsync));
+        var held = new HeldMethods();
+        ShmServer server = await ServeAsync(held.Script);
         PeerProcess peer = await StartCallingPeerAsync();
         await peer.DoAsync($"hold {shape}");
-        await began.Task.Bounded();
+        await held.Began.Bounded();
 
         long killed = Stopwatch.GetTimestamp();
         peer.Kill();
-        long at = await fired.Task.Bounded();
+        await held.Cancelled.Bounded();
+        TimeSpan time = Stopwatch.GetElapsedTime(killed);
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
 
-        Report($"kill of the client to the token of a {shape} call's handler", Stopwatch.GetElapsedTime(killed, at));
+        Report($"kill of the client to the token of a {shape} call's handler", time);
     }
 
     [Test]

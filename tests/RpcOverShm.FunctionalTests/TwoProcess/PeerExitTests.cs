@@ -30,23 +30,15 @@ internal sealed class PeerExitTests : PeerFixture
     public async Task Client_ThatLeavesAChild_IsGoneWithItsCalls(
         [Values("blocking", "async", "client-stream", "server-stream", "duplex")] string shape)
     {
-        var began = new TaskCompletionSource();
-        var fired = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        async Task HoldAsync(ServerCallContext context)
-        {
-            context.CancellationToken.Register(fired.SetResult);
-            began.SetResult();
-            await Task.Delay(Timeout.Infinite, context.CancellationToken);
-        }
-
-        ShmServer server = await ServeAsync(Script.Everywhere(HoldAsync));
+        var held = new HeldMethods();
+        ShmServer server = await ServeAsync(held.Script);
         PeerProcess peer = await StartCallingPeerAsync();
         await peer.DoAsync($"hold {shape}");
-        await began.Task.Bounded();
+        await held.Began.Bounded();
         Process child = await LeaveChildAsync(peer);
 
         peer.Kill();
-        await fired.Task.Bounded();
+        await held.Cancelled.Bounded();
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
 
         Assert.That(child.HasExited, Is.False);

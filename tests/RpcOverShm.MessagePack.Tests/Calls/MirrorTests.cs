@@ -10,7 +10,6 @@ internal sealed class MirrorTests
 {
     private const int Messages = 200;
 
-    private readonly TestDirectory _directory = new();
     private ShmServer _server = null!;
 
     private static IEnumerable<Everything> Requests =>
@@ -20,24 +19,10 @@ internal sealed class MirrorTests
     ];
 
     [SetUp]
-    public async Task StartAsync()
-    {
-        var options = new ShmServerOptions
-        {
-            Listen = { RuntimeDirectory = _directory.Path },
-            Codecs = { ShmMessagePackCodec.Instance },
-        };
-        _server = new ShmServer("shm://mirror", options);
-        _server.Services.Add(MirrorService.Build());
-        await _server.StartAsync();
-    }
+    public async Task StartAsync() => _server = await PackedServer.StartAsync(MirrorService.Build());
 
     [TearDown]
-    public async Task StopAsync()
-    {
-        await _server.DisposeAsync();
-        _directory.Dispose();
-    }
+    public async Task StopAsync() => await _server.DisposeAsync();
 
     [Test]
     public async Task Unary_OfEveryKindOfField_AnswersTheSameThroughBothCodecs()
@@ -111,6 +96,5 @@ internal sealed class MirrorTests
         }
     }
 
-    private ShmChannel Open(ShmCodec? codec) => ShmChannel.ForAddress(
-        "shm://mirror", new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path }, Codec = codec });
+    private ShmChannel Open(ShmCodec? codec) => PackedServer.Open(_server, codec);
 }

@@ -7,16 +7,14 @@ namespace RpcOverShm.MessagePack.Tests.Objects;
 /// <summary>The codec's rules as seen by users of a channel and a server.</summary>
 internal sealed class RuleCallTests
 {
-    private static readonly ShmChannelOptions s_options = new() { Codec = ShmMessagePackCodec.Instance };
-
     [Test]
     public async Task TypeThatIsRefused_StopsTheServerFromStartingAndTheCallFromBeingMade()
     {
         const string Expected = ".Held holds System.Type, which is written with the names of types";
-        await using ShmServer refused = Server<Holder<Type>>(_ => { });
-        await using ShmServer server = Server<Dog>(_ => { });
+        await using ShmServer refused = PackedServer.Make(Service<Holder<Type>>(_ => { }));
+        await using ShmServer server = PackedServer.Make(Service<Dog>(_ => { }));
         await server.StartAsync();
-        using ShmChannel channel = ShmChannel.ForAddress(server.Address, s_options);
+        using ShmChannel channel = PackedServer.Open(server, ShmMessagePackCodec.Instance);
 
         Assert.That(
             () => refused.StartAsync(), Throws.InstanceOf<NotSupportedException>().With.Message.Contains(Expected));
@@ -29,10 +27,10 @@ internal sealed class RuleCallTests
     public async Task NullAndLostClass_FailOnTheClientWithASentence()
     {
         int served = 0;
-        await using ShmServer server = Server<Animal>(_ => served++);
+        await using ShmServer server = PackedServer.Make(Service<Animal>(_ => served++));
         server.Services.Add(Service<Dog>(_ => served++));
         await server.StartAsync();
-        using ShmChannel channel = ShmChannel.ForAddress(server.Address, s_options);
+        using ShmChannel channel = PackedServer.Open(server, ShmMessagePackCodec.Instance);
 
         AssertFails(channel, new Dog(4, null!), $"{typeof(Dog)}.Name is null, and its declaration does not");
         AssertFails<Dog>(channel, null!, "The message is null where a");
@@ -55,15 +53,6 @@ internal sealed class RuleCallTests
     private static Task<T> Call<T>(ShmChannel channel, T request)
         where T : class =>
         channel.CreateCallInvoker().AsyncUnaryCall(Echo<T>(), host: null, new CallOptions(), request).ResponseAsync;
-
-    private static ShmServer Server<T>(Action<T> serve)
-        where T : class
-    {
-        var options = new ShmServerOptions { Codecs = { ShmMessagePackCodec.Instance } };
-        var server = new ShmServer($"shm://{UniqueName.Next()}", options);
-        server.Services.Add(Service(serve));
-        return server;
-    }
 
     private static ServerServiceDefinition Service<T>(Action<T> serve)
         where T : class => ServerServiceDefinition.CreateBuilder()

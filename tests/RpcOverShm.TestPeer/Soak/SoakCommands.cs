@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Net.Sockets;
 using RpcOverShm.Testing.Soak;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer.Soak;
 
@@ -111,7 +112,7 @@ internal sealed class SoakCommands : IAsyncDisposable
         _ledger = new Ledger(path + ".ledger");
 
         // The runtime prepares for sockets at the first one. If it then lacks a descriptor, it never has a socket.
-        using var first = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using Socket first = UnixSockets.New();
     }
 
     /// <summary>Gives the thread pool this number of threads, at once and for good.</summary>

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Testing;
 using RpcOverShm.Testing.Soak;
 
 namespace RpcOverShm.TestPeer.Soak;
@@ -11,7 +12,7 @@ namespace RpcOverShm.TestPeer.Soak;
 /// the times in which a thread that was due to run had no processor.
 /// Its file is opened first, because later the process may have no descriptor for it. Any thread writes.
 /// </summary>
-internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
+internal sealed class SoakJournal : PlainLogger
 {
     private static readonly TimeSpan s_look = TimeSpan.FromMilliseconds(200);
     private static readonly TimeSpan s_stall = TimeSpan.FromMilliseconds(300);
@@ -46,35 +47,17 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
         Thread.Sleep(s_lack);
     }
 
-    public ILogger CreateLogger(string categoryName) => this;
+    public override bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
 
-    public void AddProvider(ILoggerProvider provider)
-    {
-    }
-
-    public IDisposable? BeginScope<TState>(TState state)
-        where TState : notnull => null;
-
-    public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
-
-    public void Log<TState>(
-        LogLevel logLevel,
-        EventId eventId,
-        TState state,
-        Exception? exception,
-        Func<TState, Exception?, string> formatter)
-    {
-        if (IsEnabled(logLevel))
-        {
-            Write(SoakJournalLine.Log, eventId.Id, $"{logLevel}: {formatter(state, exception)} {exception}");
-        }
-    }
-
-    public void Dispose()
+    public override void Dispose()
     {
         TaskScheduler.UnobservedTaskException -= OnUnobserved;
         _file.Dispose();
+        base.Dispose();
     }
+
+    protected override void Write(LogLevel level, EventId id, string text, Exception? exception) =>
+        Write(SoakJournalLine.Log, id.Id, $"{level}: {text} {exception}");
 
     private void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs arguments) =>
         Violation($"A task's exception was not observed: {arguments.Exception}");

@@ -17,8 +17,8 @@ public class ReceivedMessageTests
 
         Assert.That(bytes.Length, Is.EqualTo(length));
         Assert.That(bytes.IsEmpty, Is.False, "A message of no bytes is a message.");
-        Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
-        Assert.That(bytes.TakeArray(), Is.EqualTo(expected));
+        SameBytes.Assert(bytes.AsSequence().ToArray(), expected);
+        SameBytes.Assert(bytes.TakeArray(), expected);
         bytes.Release();
     }
 
@@ -40,8 +40,8 @@ public class ReceivedMessageTests
             }
 
             Assert.That(bytes.Length, Is.EqualTo(expected.Length));
-            Assert.That(bytes.AsSequence().ToArray().AsSpan().SequenceEqual(expected));
-            Assert.That(bytes.TakeArray().AsSpan().SequenceEqual(expected), "Also as an array.");
+            SameBytes.Assert(bytes.AsSequence().ToArray(), expected);
+            SameBytes.Assert(bytes.TakeArray(), expected, "Also as an array.");
             bytes.Release();
         }
     }
@@ -60,7 +60,7 @@ public class ReceivedMessageTests
 
         Assert.That(sequence.IsSingleSegment, Is.False);
         Assert.That(sequence.Length, Is.EqualTo(500_000));
-        Assert.That(sequence.Slice(50_000, 50_000).ToArray(), Is.EqualTo(part));
+        SameBytes.Assert(sequence.Slice(50_000, 50_000).ToArray(), part);
         var reader = new SequenceReader<byte>(sequence);
         reader.Advance(499_999);
         Assert.That(reader.TryRead(out byte last));
@@ -132,7 +132,7 @@ public class ReceivedMessageTests
                 [.. expected.Select(bytes => ReceivedMessage.InChunks(new ReadOnlySequence<byte>(bytes)))];
             for (int i = 0; i < messages.Length; i++)
             {
-                Assert.That(messages[i].AsSequence().ToArray().AsSpan().SequenceEqual(expected[i]));
+                SameBytes.Assert(messages[i].AsSequence().ToArray(), expected[i]);
             }
 
             for (int i = 0; i < messages.Length; i++)
@@ -177,14 +177,14 @@ public class ReceivedMessageTests
         ReceivedMessage bytes = ReceivedMessage.ToCome(expected.Length, firstBytes: 40_000, s_asArray);
         bytes.Append(expected.AsSpan(0, 40_000), 60_000);
         bytes.Append(expected.AsSpan(40_000), 0);
-        Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
+        SameBytes.Assert(bytes.AsSequence().ToArray(), expected);
 
         long before = GC.GetAllocatedBytesForCurrentThread();
         byte[] taken = bytes.TakeArray();
         bytes.Release();
 
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(10_000), "Nothing was copied.");
-        Assert.That(taken, Is.EqualTo(expected));
+        SameBytes.Assert(taken, expected);
     }
 
     [TestCase(ReceivedMessage.SmallestArrayBytes)]
@@ -202,7 +202,7 @@ public class ReceivedMessageTests
         _ = GC.AllocateUninitializedArray<byte>(length);
 
         Assert.That(allocated, Is.EqualTo(GC.GetAllocatedBytesForCurrentThread() - before), "One array.");
-        Assert.That(taken, Is.EqualTo(expected));
+        SameBytes.Assert(taken, expected);
 
         void TakeIt()
         {
@@ -224,7 +224,7 @@ public class ReceivedMessageTests
         ReceivedMessage bytes = ReceivedMessage.Of(expected, hint);
 
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
-        Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
+        SameBytes.Assert(bytes.AsSequence().ToArray(), expected);
         bytes.Release();
     }
 

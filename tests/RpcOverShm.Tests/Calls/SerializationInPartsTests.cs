@@ -21,7 +21,7 @@ public class SerializationInPartsTests
 
         Assert.That(_parts.WholeLength, Is.EqualTo(Large));
         Assert.That(rest, Has.Length.InRange(1, Chunk));
-        Assert.That(_parts.Bytes.Concat(rest), Is.EqualTo(_message));
+        SameBytes.Assert([.. _parts.Bytes.Concat(rest)], _message);
     }
 
     [Test]
@@ -31,7 +31,7 @@ public class SerializationInPartsTests
 
         Assert.That(_parts.Calls, Is.EqualTo(1), "From where it lies.");
         Assert.That(rest, Has.Length.EqualTo(1));
-        Assert.That(_parts.Bytes.Concat(rest), Is.EqualTo(_message));
+        SameBytes.Assert([.. _parts.Bytes.Concat(rest)], _message);
     }
 
     [TestCase(0)]
@@ -45,7 +45,7 @@ public class SerializationInPartsTests
         byte[] rest = Serialize(Writing(Large, Large), parts);
 
         Assert.That(parts.Bytes, Has.Length.EqualTo(room));
-        Assert.That(parts.Bytes.Concat(rest), Is.EqualTo(_message));
+        SameBytes.Assert([.. parts.Bytes.Concat(rest)], _message);
         Assert.That(parts.Calls, Is.EqualTo((room / Chunk) + 1), "Once refused, it is not tried again.");
     }
 
@@ -66,7 +66,7 @@ public class SerializationInPartsTests
                 },
                 parts);
 
-            Assert.That(parts.Bytes.Concat(rest).ToArray().AsSpan().SequenceEqual(message));
+            SameBytes.Assert([.. parts.Bytes.Concat(rest)], message);
         }
     }
 
@@ -82,7 +82,7 @@ public class SerializationInPartsTests
     [Test]
     public void Serialize_OfAnUnannouncedLength_SendsNothing()
     {
-        Assert.That(Serialize(Writing(null, Large)), Is.EqualTo(_message));
+        SameBytes.Assert(Serialize(Writing(null, Large)), _message);
         Assert.That(_parts.Calls, Is.Zero);
     }
 
@@ -161,8 +161,8 @@ public class SerializationInPartsTests
             context.Complete();
         });
 
-        Assert.That(_parts.Bytes.Concat(outerRest), Is.EqualTo(_message));
-        Assert.That(inner.Bytes.Concat(innerRest), Is.EqualTo(_message));
+        SameBytes.Assert([.. _parts.Bytes.Concat(outerRest)], _message);
+        SameBytes.Assert([.. inner.Bytes.Concat(innerRest)], _message);
     }
 
     private static void WriteInPieces(IBufferWriter<byte> to, ReadOnlySpan<byte> message, Random random)

@@ -1,7 +1,9 @@
+using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -191,6 +193,57 @@ public class BlockingCallerTests
         Assert.That(() => RoleOf(ReaderOf(rig.Connection)).IsFree, Is.True.After(20_000, 1));
     }
 
+    // A peer that sends without a pause must not keep a caller from noticing a close.
+    [Test]
+    public void Caller_WhoseLinkIsClosedBetweenTwoRecords_ReadsNoFurtherOne()
+    {
+        using var rig = new ReadingRig();
+        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+        {
+            OnEvent = (_, _) => rig.Links.Client.Close(new CloseReason(CloseKind.Local, "over")),
+        };
+
+        ReadAsCaller(rig, call, () =>
+        {
+            for (int i = 0; i < 10; i++)
+            {
+                SendByte(rig, call);
+            }
+        });
+
+        Assert.That(call.Events, Is.EqualTo((string[])["message None: 1 of 1"]));
+    }
+
+    // What the peer had published by its end is read, and nothing after that: here one record while its end is noticed.
+    [Test]
+    public void Caller_OfAPeerThatGoesOnAfterItsEnd_ReadsOneRecordMore()
+    {
+        const int Most = 20; // without a check after each record
+        using var rig = new ReadingRig();
+        int sent = 1;
+        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+        {
+            OnEvent = (call, _) =>
+            {
+                if (sent == 1)
+                {
+                    rig.Links.Sockets.Server.Shutdown(SocketShutdown.Send);
+                    Assert.That(SpinWait.SpinUntil(() => rig.Links.Client.IsPeerGone, Timeouts.Wait));
+                }
+
+                if (sent < Most)
+                {
+                    sent++;
+                    SendByte(rig, call);
+                }
+            },
+        };
+
+        ReadAsCaller(rig, call, () => SendByte(rig, call));
+
+        Assert.That(call.Events, Is.EqualTo((string[])["message None: 1 of 1", "message None: 1 of 1"]));
+    }
+
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_reader")]
     private static extern ref ConnectionReader ReaderOf(Connection connection);
 
@@ -218,6 +271,30 @@ public class BlockingCallerTests
         rig.Peer.ReceiveUntil(FrameKind.CallStart);
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
     }
+
+    // Reads on this thread, which has the role before the peer sends, until the link is closed. Then ends the call, as
+    // a connection does.
+    private static void ReadAsCaller(ReadingRig rig, RecordingCall call, Action send)
+    {
+        TestThread end = TestThread.Start("end", () =>
+        {
+            Assert.That(SpinWait.SpinUntil(() => rig.IsEnded, Timeouts.Wait), "The reading ends.");
+            call.Complete();
+            call.Waiter!.Signal();
+        });
+        rig.Start(call);
+        rig.WaitUntilLoopSleeps();
+        CallerLease lease = default;
+        rig.Reader.EnterCaller(ref lease);
+        Assert.That(lease.HasRole);
+        send();
+        rig.Reader.WaitUntilDone(call, ref lease);
+        rig.Reader.LeaveCaller(ref lease);
+        end.Join();
+    }
+
+    private static void SendByte(ReadingRig rig, RecordingCall call) =>
+        rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, Body: [1], Argument: 1));
 
     private static void PublishEndWithoutRing(RawPeer peer, RecordingCall call)
     {

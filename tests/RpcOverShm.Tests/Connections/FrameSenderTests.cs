@@ -164,7 +164,7 @@ public class FrameSenderTests
         }
 
         Assert.That(received.Select(frame => frame.Call), Is.All.EqualTo(call.Id));
-        Assert.That(received.SelectMany(frame => frame.Body), Is.EqualTo(message));
+        SameBytes.Assert([.. received.SelectMany(frame => frame.Body)], message);
         await sent.Bounded();
     }
 

@@ -39,7 +39,7 @@ public class MessagePartTests
                 (FrameKind.MessageChunk, FrameFlags.None, 0u),
                 (FrameKind.MessageChunk, FrameFlags.HalfClose, 0u),
             }));
-        Assert.That(frames.SelectMany(frame => frame.Body), Is.EqualTo(message));
+        SameBytes.Assert([.. frames.SelectMany(frame => frame.Body)], message);
     }
 
     [Test]

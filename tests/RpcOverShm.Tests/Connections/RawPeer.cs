@@ -14,15 +14,11 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
     public PeerLink Link { get; } = link;
 
     /// <summary>Sends a frame, which must fit.</summary>
-    public void Send(RawFrame frame) => SendRecord(
-        new RecordHeader(
-            (uint)(frame.Head.Length + frame.Body.Length),
-            (byte)frame.Kind,
-            (byte)frame.Flags,
-            (ushort)frame.Head.Length,
-            frame.Call.Value,
-            frame.Argument),
-        [.. frame.Head, .. frame.Body]);
+    public void Send(RawFrame frame)
+    {
+        Assert.That(frame.TryWrite(Link.Writer), "There is room.");
+        Link.WakePeerForData(Link.Writer.Publish());
+    }
 
     /// <summary>Sends a record with a header and a payload made by the test.</summary>
     public void SendRecord(RecordHeader header, byte[] payload)
@@ -94,13 +90,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
             return null;
         }
 
-        var frame = new RawFrame(
-            (FrameKind)header.Kind,
-            new CallId(header.StreamId),
-            (FrameFlags)header.Flags,
-            payload[..header.HeadLength].ToArray(),
-            payload[header.HeadLength..].ToArray(),
-            header.Argument);
+        var frame = RawFrame.Of(header, payload);
         Link.WakePeerForSpace(Link.Reader.Release());
         return frame;
     }
@@ -113,24 +103,4 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         Link.Leave();
         Link.Leave();
     }
-}
-
-/// <summary>One frame with its bytes, legal or not.</summary>
-internal sealed record RawFrame(
-    FrameKind Kind,
-    CallId Call = default,
-    FrameFlags Flags = FrameFlags.None,
-    byte[]? Head = null,
-    byte[]? Body = null,
-    uint Argument = 0)
-{
-    public byte[] Head { get; init; } = Head ?? [];
-
-    public byte[] Body { get; init; } = Body ?? [];
-
-    /// <summary>The credit of the call that the frame uses.</summary>
-    public uint Cost => (uint)Body.Length + 16;
-
-    public override string ToString() =>
-        $"{Kind} {Call} {Flags} head {Head.Length} body {Body.Length} argument {Argument}";
 }

@@ -183,7 +183,7 @@ public partial class ClientHandshakeTests
     public void ConnectAsync_ByAUserWhoMayNot_SaysWhoMay([Values] bool isDirectoryOpen)
     {
         using var directory = new TestDirectory();
-        using Socket bound = SocketPair.Listen(directory.Combine("s"), backlog: 1);
+        using Socket bound = UnixSockets.Listen(directory.Combine("s"), backlog: 1);
         if (isDirectoryOpen)
         {
             File.SetUnixFileMode(directory.Path, OpenToAll);
@@ -301,7 +301,7 @@ public partial class ClientHandshakeTests
     public async Task ConnectAsync_ToASocketThatNobodyListensOn_SaysSo()
     {
         using var directory = new TestDirectory();
-        using Socket bound = SocketPair.NewSocket();
+        using Socket bound = UnixSockets.New();
         bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
         var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
 

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -13,7 +12,7 @@ internal sealed class FakeServer : IDisposable
     public FakeServer(int backlog = 8)
     {
         Address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
-        _listener = SocketPair.Listen(Address.SocketPath, backlog);
+        _listener = UnixSockets.Listen(Address.SocketPath, backlog);
     }
 
     public RendezvousAddress Address { get; }
@@ -28,7 +27,7 @@ internal sealed class FakeServer : IDisposable
         {
             while (true)
             {
-                Socket socket = SocketPair.NewSocket();
+                Socket socket = UnixSockets.New();
                 waiting.Add(socket);
                 socket.Blocking = false;
                 socket.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));

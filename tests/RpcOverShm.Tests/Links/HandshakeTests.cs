@@ -7,10 +7,8 @@ namespace RpcOverShm.Tests.Links;
 
 public class HandshakeTests
 {
-    private const string DescriptorName = "memfd:test";
-
     private readonly SocketPair _sockets = new();
-    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors(DescriptorName);
+    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
 
     [TearDown]
     public void Close() => _sockets.Dispose();
@@ -177,5 +175,6 @@ public class HandshakeTests
 
     // Another thread closes what a peer has passed.
     private void AssertNothingIsLeft() => Assert.That(
-        () => ProcessResources.CountDescriptors(DescriptorName), Is.AtMost(_descriptorsBefore).After(20_000, 5));
+        () => ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget),
+        Is.AtMost(_descriptorsBefore).After(20_000, 5));
 }

@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -14,13 +13,7 @@ internal static class Hellos
 
     public static PeerLimits Limits => new(Ring, 64 << 10, 10, 64 << 10);
 
-    public static Hello Client => new()
-    {
-        Type = HelloType.Client,
-        Purpose = ConnectionPurpose.Calls,
-        ConnectionId = Guid.NewGuid(),
-        Limits = Limits,
-    };
+    public static Hello Client => RawHello.Of(HelloType.Client, Limits);
 
     /// <summary>Returns a descriptor that matches the limits.</summary>
     public static SafeFileHandle GoodDescriptor() =>
@@ -30,7 +23,7 @@ internal static class Hellos
     public static void SendWith(Socket socket, byte[] message, int count)
     {
         using SafeFileHandle file = GoodDescriptor();
-        RawDescriptorSender.Send(socket, message, [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+        RawDescriptorSender.SendMany(socket, message, file, count);
     }
 
     /// <summary>Sends a message with any number of descriptors, and closes them on this side.</summary>

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -8,25 +7,9 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-public class ListenerTests
+public class ListenerTests : ListenerFixture
 {
     private const int DeadServersRemoved = 11;
-
-    private readonly TestDirectory _directory = new();
-    private readonly ConcurrentQueue<PeerLink> _links = new();
-
-    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
-
-    [TearDown]
-    public void CloseAll()
-    {
-        foreach (PeerLink link in _links)
-        {
-            new RawPeer(link).Dispose();
-        }
-
-        _directory.Dispose();
-    }
 
     [Test]
     public async Task Start_OfAFreeAddress_MakesFilesForTheOwnerAloneAndDisposeRemovesThem()
@@ -38,7 +21,7 @@ public class ListenerTests
             Assert.That(File.GetUnixFileMode(Address.LockPath), Is.EqualTo(OwnerOnly));
         }
 
-        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
+        Assert.That(System.IO.Directory.GetFileSystemEntries(Directory.Combine("run")), Is.Empty);
     }
 
     [Test]
@@ -56,7 +39,7 @@ public class ListenerTests
     [Test]
     public async Task Start_AfterTheLastServerDied_TakesTheAddressOver()
     {
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
         DeadServer.Leave(Address.SocketPath);
 
         await using Listener listener = Start();
@@ -68,17 +51,17 @@ public class ListenerTests
     public async Task Start_BesideDeadServers_RemovesTheirFiles_AndSaysHowMany()
     {
         var logger = new LogGuard();
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
         for (int i = 0; i < 40; i++)
         {
-            DeadServer.Leave(_directory.Combine($"run/dead{i}.sock"));
+            DeadServer.Leave(Directory.Combine($"run/dead{i}.sock"));
         }
 
-        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
+        await using Listener listener = Start(logger);
 
         LogEntry entry = await logger.WaitForAsync(DeadServersRemoved);
-        Assert.That(entry.Message, Does.Contain($"of 40 dead servers from {_directory.Combine("run")}."));
-        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Has.Length.EqualTo(2));
+        Assert.That(entry.Message, Does.Contain($"of 40 dead servers from {Directory.Combine("run")}."));
+        Assert.That(System.IO.Directory.GetFileSystemEntries(Directory.Combine("run")), Has.Length.EqualTo(2));
         await ConnectAsync();
     }
 
@@ -86,12 +69,12 @@ public class ListenerTests
     [Test]
     public async Task Start_OfAPathBesideDeadServers_LeavesThem()
     {
-        DeadServer.Leave(_directory.Combine("dead.sock"));
-        var address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
+        DeadServer.Leave(Directory.Combine("dead.sock"));
+        var address = RendezvousAddress.Parse($"shm://{Directory.Combine("s")}", null);
 
-        await using Listener listener = Listener.Start(address, Settings(), _links.Enqueue);
+        await using Listener listener = Listener.Start(address, Settings(), Links.Enqueue);
 
-        Assert.That(_directory.FileNames, Is.SupersetOf(new[] { "dead.lock", "dead.sock" }));
+        Assert.That(Directory.FileNames, Is.SupersetOf(new[] { "dead.lock", "dead.sock" }));
     }
 
     // One that removes the files of dead servers holds the lock of each for a moment.
@@ -99,7 +82,7 @@ public class ListenerTests
     [TestCase(300, Category = LongAttribute.Name)]
     public async Task Start_WhileOthersRemoveDeadServers_IsNeverRefused(int starts)
     {
-        string run = Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0).FullName;
+        string run = System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0).FullName;
         bool isOver = false;
         var sweepers = Enumerable.Range(0, 2).Select(_ => TestThread.Start("sweeper", () =>
         {
@@ -129,7 +112,7 @@ public class ListenerTests
     [Test]
     public async Task Start_WhereTheLockIsHeldWithoutASocket_WaitsForTheHolder()
     {
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
         RendezvousLock held = RendezvousLock.TryTake(Address.LockPath, out _)!;
 
         AssertFails(ConnectFailure.AddressInUse, "A server of this process already listens", "not for ever");
@@ -141,8 +124,8 @@ public class ListenerTests
     [Test]
     public void Start_WhereAnotherProgramListens_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
-        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 1);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
+        using Socket other = UnixSockets.Listen(Address.SocketPath, backlog: 1);
 
         AssertFails(ConnectFailure.AddressInUse, "Another program");
         Assert.That(File.Exists(Address.LockPath), Is.False);
@@ -151,9 +134,9 @@ public class ListenerTests
     [Test]
     public void Start_WhereAnotherProgramIsTooBusy_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
-        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 0);
-        using Socket waiting = SocketPair.Connect(Address.SocketPath);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
+        using Socket other = UnixSockets.Listen(Address.SocketPath, backlog: 0);
+        using Socket waiting = UnixSockets.Connect(Address.SocketPath);
 
         AssertFails(ConnectFailure.AddressInUse, "Another program");
     }
@@ -161,7 +144,7 @@ public class ListenerTests
     [Test]
     public void Start_WhereAFileStands_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"), (UnixFileMode)0x1C0);
         File.WriteAllText(Address.SocketPath, "precious");
 
         AssertFails(ConnectFailure.AddressInUse, "is no socket");
@@ -171,8 +154,8 @@ public class ListenerTests
     [Test]
     public void Start_InADirectoryOpenToOthers_IsASystemError()
     {
-        Directory.CreateDirectory(_directory.Combine("run"));
-        File.SetUnixFileMode(_directory.Combine("run"), (UnixFileMode)0x1FF);
+        System.IO.Directory.CreateDirectory(Directory.Combine("run"));
+        File.SetUnixFileMode(Directory.Combine("run"), (UnixFileMode)0x1FF);
 
         AssertFails(ConnectFailure.SystemError, "mode 0700");
     }
@@ -180,10 +163,10 @@ public class ListenerTests
     [Test]
     public void Start_OfAPathInAMissingDirectory_IsASystemError()
     {
-        var address = RendezvousAddress.Parse($"shm://{_directory.Combine("missing/s")}", null);
+        var address = RendezvousAddress.Parse($"shm://{Directory.Combine("missing/s")}", null);
 
         Assert.That(
-            () => Listener.Start(address, Settings(), _links.Enqueue),
+            () => Listener.Start(address, Settings(), Links.Enqueue),
             Throws.TypeOf<ConnectException>()
                 .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.SystemError));
     }
@@ -195,14 +178,14 @@ public class ListenerTests
 
         await Task.WhenAll(Enumerable.Range(0, 30).Select(_ => ConnectAsync())).Bounded();
 
-        Assert.That(() => _links, Has.Count.EqualTo(60).After(20_000, 5));
+        Assert.That(() => Links, Has.Count.EqualTo(60).After(20_000, 5));
     }
 
     [Test]
     public async Task Accept_BesideSilentClients_GoesOn()
     {
         await using Listener listener = Start();
-        Socket[] silent = [.. Enumerable.Range(0, 20).Select(_ => SocketPair.Connect(Address.SocketPath))];
+        Socket[] silent = [.. Enumerable.Range(0, 20).Select(_ => UnixSockets.Connect(Address.SocketPath))];
 
         await ConnectAsync();
 
@@ -216,7 +199,7 @@ public class ListenerTests
         int connected = 0;
         await using Listener listener = Listener.Start(Address, Settings(logger), link =>
         {
-            _links.Enqueue(link);
+            Links.Enqueue(link);
             if (Interlocked.Increment(ref connected) == 1)
             {
                 throw new InvalidOperationException("not this one");
@@ -251,7 +234,7 @@ public class ListenerTests
 
         try
         {
-            using Socket client = SocketPair.Connect(Address.SocketPath);
+            using Socket client = UnixSockets.Connect(Address.SocketPath);
             Hellos.Send(client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
             using var receiver = new HelloReceiver(client);
 
@@ -272,8 +255,8 @@ public class ListenerTests
     {
         TimeSpan time = TimeSpan.FromSeconds(1);
         await using Listener listener = Listener.Start(
-            Address, Settings() with { ConnectTimeout = time }, _links.Enqueue);
-        using Socket client = SocketPair.Connect(Address.SocketPath);
+            Address, Settings() with { ConnectTimeout = time }, Links.Enqueue);
+        using Socket client = UnixSockets.Connect(Address.SocketPath);
         await ConnectAsync(); // Clients are accepted in their order, so the silent one is.
         using (var door = new StuckDoor())
         {
@@ -292,7 +275,7 @@ public class ListenerTests
     public async Task DisposeAsync_WithHandshakesUnderWay_TellsTheClientsAndEnds()
     {
         Listener listener = Start();
-        using Socket silent = SocketPair.Connect(Address.SocketPath);
+        using Socket silent = UnixSockets.Connect(Address.SocketPath);
         await ConnectAsync(); // Clients are accepted in their order, so the silent one is.
 
         await listener.DisposeAsync().Bounded();
@@ -320,13 +303,13 @@ public class ListenerTests
     {
         Listener listener = Start();
         PeerLink client = await ConnectAsync();
-        Assert.That(() => _links, Has.Count.EqualTo(2).After(20_000, 5));
+        Assert.That(() => Links, Has.Count.EqualTo(2).After(20_000, 5));
         await listener.DisposeAsync().Bounded();
         var sender = new RawPeer(client);
 
         sender.Send(new RawFrame(FrameKind.GoAway));
 
-        PeerLink server = _links.Single(link => link.IsAcceptor);
+        PeerLink server = Links.Single(link => link.IsAcceptor);
         Assert.That(new RawPeer(server).Receive().Kind, Is.EqualTo(FrameKind.GoAway));
     }
 
@@ -340,18 +323,6 @@ public class ListenerTests
         }
 
         Assert.That(() => ProcessResources.CountDescriptors(), Is.LessThanOrEqualTo(descriptors + 2).After(20_000, 10));
-    }
-
-    private static ConnectionSettings Settings(LogGuard? logger = null) =>
-        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits, logger);
-
-    private Listener Start() => Listener.Start(Address, Settings(), _links.Enqueue);
-
-    private async Task<PeerLink> ConnectAsync()
-    {
-        PeerLink link = await ClientHandshake.ConnectAsync(Address, Settings(), CancellationToken.None).Bounded();
-        _links.Enqueue(link);
-        return link;
     }
 
     /// <summary>A source that keeps the loop of the doors until it is disposed.</summary>
@@ -384,7 +355,7 @@ public class ListenerTests
     }
 
     private void AssertFails(ConnectFailure failure, string why, string because = "") => Assert.That(
-        Start,
+        () => Start(),
         Throws.TypeOf<ConnectException>()
             .With.Property(nameof(ConnectException.Failure)).EqualTo(failure)
             .And.Message.Contains(why),

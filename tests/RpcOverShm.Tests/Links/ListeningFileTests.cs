@@ -1,33 +1,13 @@
-using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
-using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>A listener whose files are removed, replaced or moved by others while it listens.</summary>
-public class ListeningFileTests
+public class ListeningFileTests : ListenerFixture
 {
     private const int ListeningAgain = 8;
     private const int SocketGone = 9;
-
-    private readonly TestDirectory _directory = new();
-    private readonly ConcurrentQueue<PeerLink> _links = new();
-
-    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
-
-    [TearDown]
-    public void CloseAll()
-    {
-        foreach (PeerLink link in _links)
-        {
-            new RawPeer(link).Dispose();
-        }
-
-        _directory.Dispose();
-    }
 
     [Test]
     public async Task Check_AfterTheSocketWasRemoved_GoesOnAtTheSamePlace([Values] bool isDirectoryRemoved)
@@ -38,7 +18,7 @@ public class ListeningFileTests
 
         if (isDirectoryRemoved)
         {
-            Directory.Delete(_directory.Combine("run"), recursive: true);
+            System.IO.Directory.Delete(Directory.Combine("run"), recursive: true);
         }
         else
         {
@@ -52,7 +32,7 @@ public class ListeningFileTests
         Assert.That(RendezvousLock.TryTake(Address.LockPath, out int? holder), Is.Null, "The lock is held.");
         Assert.That(holder, Is.EqualTo(Environment.ProcessId));
         await listener.DisposeAsync();
-        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
+        Assert.That(System.IO.Directory.GetFileSystemEntries(Directory.Combine("run")), Is.Empty);
     }
 
     [Test]
@@ -75,37 +55,37 @@ public class ListeningFileTests
     [Test]
     public async Task Check_AfterTheDirectoryWentAwayAndCameBack_GoesOnAtTheSamePlace()
     {
-        string run = _directory.Combine("run");
-        string away = _directory.Combine("away");
+        string run = Directory.Combine("run");
+        string away = Directory.Combine("away");
         var logger = new LogGuard();
         await using Listener listener = Start(logger);
 
-        Directory.Move(run, away);
+        System.IO.Directory.Move(run, away);
         await Timeouts.Eventually(() => logger.Of(ListeningAgain).Count == 1);
         await ConnectAsync();
-        Directory.Delete(run, recursive: true);
-        Directory.Move(away, run);
+        System.IO.Directory.Delete(run, recursive: true);
+        System.IO.Directory.Move(away, run);
         await Timeouts.Eventually(() => logger.Of(ListeningAgain).Count == 2);
 
         await ConnectAsync();
         Assert.That(RendezvousLock.TryTake(Address.LockPath, out _), Is.Null, "The lock is held.");
         await listener.DisposeAsync();
-        Assert.That(Directory.GetFileSystemEntries(run), Is.Empty);
+        Assert.That(System.IO.Directory.GetFileSystemEntries(run), Is.Empty);
     }
 
     // The other one has the same process id here, as two servers in different containers may have.
     [Test]
     public async Task Check_AfterAnotherServerTookTheLock_LeavesTheAddressToIt_WhateverItsProcessId()
     {
-        string run = _directory.Combine("run");
+        string run = Directory.Combine("run");
         var logger = new LogGuard();
         logger.Expect(SocketGone);
         await using Listener listener = Start(logger);
 
-        string next = Directory.CreateDirectory(_directory.Combine("next"), (UnixFileMode)0x1C0).FullName;
+        string next = System.IO.Directory.CreateDirectory(Directory.Combine("next"), (UnixFileMode)0x1C0).FullName;
         using RendezvousLock? held = RendezvousLock.TryTake(Path.Combine(next, "x.lock"), out _);
-        Directory.Move(run, _directory.Combine("away"));
-        Directory.Move(next, run);
+        System.IO.Directory.Move(run, Directory.Combine("away"));
+        System.IO.Directory.Move(next, run);
 
         LogEntry entry = await logger.WaitForAsync(SocketGone);
         Assert.That(entry.Message, Does.Contain("another server has taken the address"));
@@ -120,23 +100,11 @@ public class ListeningFileTests
         await using Listener listener = Start(logger);
 
         File.Delete(Address.SocketPath);
-        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 1);
+        using Socket other = UnixSockets.Listen(Address.SocketPath, backlog: 1);
 
         LogEntry entry = await logger.WaitForAsync(SocketGone);
         Assert.That(entry.Message, Does.Contain("another program listens there"));
         Assert.That(other.Poll(0, SelectMode.SelectRead), Is.False, "nobody has connected to it");
         Assert.That(RendezvousLock.TryTake(Address.LockPath, out _), Is.Null, "The lock is held.");
-    }
-
-    private Listener Start(LogGuard logger) => Listener.Start(Address, Settings(logger), _links.Enqueue);
-
-    private static ConnectionSettings Settings(LogGuard? logger = null) =>
-        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits, logger);
-
-    private async Task<PeerLink> ConnectAsync()
-    {
-        PeerLink link = await ClientHandshake.ConnectAsync(Address, Settings(), CancellationToken.None).Bounded();
-        _links.Enqueue(link);
-        return link;
     }
 }

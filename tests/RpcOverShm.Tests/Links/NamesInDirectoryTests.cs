@@ -156,7 +156,7 @@ public class NamesInDirectoryTests
     private Socket MakeLive(string name)
     {
         RendezvousLock held = RendezvousLock.TryTake(_directory.Combine(name + ".lock"), out _)!;
-        Socket socket = SocketPair.NewSocket();
+        Socket socket = UnixSockets.New();
         SocketCalls.Bind(socket, _directory.Combine(name + ".sock"));
         SocketCalls.Listen(socket, 1);
         _alive.Add(held);

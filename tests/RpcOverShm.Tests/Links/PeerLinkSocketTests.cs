@@ -61,7 +61,7 @@ public class PeerLinkSocketTests
     {
         const int MsgOob = 1;
         SocketCalls.ReadUrgentInline(_links.Sockets.Client);
-        using SafeFileHandle file = Segments.Descriptors.MemoryFile(4096, 0);
+        using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
         byte[] ring = [PeerLink.DoorbellByte];
         RawDescriptorSender.Send(_links.Sockets.Server, ring);
         RawDescriptorSender.Send(_links.Sockets.Server, MsgOob, ring);
@@ -75,13 +75,14 @@ public class PeerLinkSocketTests
     [Test]
     public void Socket_WithDescriptorsWithoutEnd_IsAViolationAndClosesThem()
     {
-        int before = ProcessResources.CountDescriptors("memfd:test");
+        int before = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
         Start();
         Hellos.SendWith(_links.Sockets.Server, Hellos.Client.Encode(), 20);
 
         AssertViolation("more than 8 descriptors");
         Assert.That(
-            () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
+            () => ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget),
+            Is.LessThanOrEqualTo(before).After(20_000, 5));
     }
 
     [TestCase(LinuxNative.ErrnoENOBUFS, true)]

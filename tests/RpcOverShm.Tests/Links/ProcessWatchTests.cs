@@ -182,7 +182,7 @@ public partial class ProcessWatchTests
     [Test]
     public void OfPeer_WithoutAPeer_SaysWhy()
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using Socket socket = UnixSockets.New();
 
         Assert.That(ProcessDescriptor.OfPeer(socket, 1, out string? problem), Is.Null);
 

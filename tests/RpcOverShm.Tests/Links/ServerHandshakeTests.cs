@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -63,7 +62,7 @@ public class ServerHandshakeTests
         ["holes"] = (
             "has holes: of 17 pages from byte 0 on, 1 are there",
             () => Descriptors.MemoryFile(4096 + Hellos.Ring, Descriptors.AllRequired, allocatedBytes: 4096)),
-        ["socket"] = ("not a memory file", () => SocketPair.NewSocket().SafeHandle),
+        ["socket"] = ("not a memory file", () => UnixSockets.New().SafeHandle),
     };
 
     private static IEnumerable<string> BadDescriptorNames => BadDescriptors.Keys;
@@ -230,13 +229,13 @@ public class ServerHandshakeTests
         var address = RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
         _listener = Listener.Start(address, settings, _linked.SetResult);
         _client?.Dispose();
-        _client = SocketPair.Connect(address.SocketPath);
+        _client = UnixSockets.Connect(address.SocketPath);
     }
 
     // The first byte of a hello is taken only when the doorman has accepted the client.
     private async Task WaitUntilAcceptedAsync()
     {
-        using Socket other = SocketPair.Connect(Path.Combine(_directory.Combine("run"), "x.sock"));
+        using Socket other = UnixSockets.Connect(Path.Combine(_directory.Combine("run"), "x.sock"));
         Hellos.Send(other, Hellos.Client.Encode(), Hellos.GoodDescriptor());
         new RawPeer(await _linked.Task.Bounded()).Dispose();
     }

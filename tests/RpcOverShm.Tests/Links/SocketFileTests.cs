@@ -67,7 +67,7 @@ public class SocketFileTests
     {
         using Socket socket = Bind();
         File.Delete(SocketPath);
-        using Socket other = SocketPair.NewSocket();
+        using Socket other = UnixSockets.New();
         string target = _directory.Combine("target");
         File.WriteAllText(target, "");
         switch (kind)
@@ -127,7 +127,7 @@ public class SocketFileTests
 
     private Socket Bind()
     {
-        Socket socket = SocketPair.NewSocket();
+        Socket socket = UnixSockets.New();
         SocketFile.Restrict(socket);
         socket.Bind(new UnixDomainSocketEndPoint(SocketPath));
         return socket;

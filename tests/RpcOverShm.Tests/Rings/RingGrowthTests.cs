@@ -221,7 +221,7 @@ public unsafe class RingGrowthTests
     public void Reader_OfAMoveToARingWithHoles_SaysSo_AndTouchesNone()
     {
         using SharedSegment own = SharedSegment.Create(Second, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(Segments.Descriptors.Duplicate(own.Descriptor), Second);
+        using SharedSegment view = SharedSegment.Open(Descriptors.Duplicate(own.Descriptor), Second);
         var reader = new RingReader(_ring.Producer.Own, view);
         *(RecordHeader*)own.Data = new RecordHeader(0, RecordHeader.MovedKind, 0, 0, 0, 0);
         own.Tail = 48;

@@ -4,7 +4,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Scheduling;
 
@@ -34,7 +33,7 @@ public class EventLoopRaceTests
     {
         const int Rounds = 100;
         FakeSource known = Add();
-        Socket closed = SocketPair.NewSocket();
+        Socket closed = UnixSockets.New();
         SafeHandle handle = closed.SafeHandle;
         closed.Dispose();
         var refused = new List<FakeSource>();

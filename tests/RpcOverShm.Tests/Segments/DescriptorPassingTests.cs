@@ -95,30 +95,30 @@ public class DescriptorPassingTests
     public void Receive_OfSurplusDescriptors_HandsAllOfThemToBeClosed(int count)
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        int before = ProcessResources.CountDescriptors("memfd:test");
-        RawDescriptorSender.Send(_sockets.Client, "x"u8, [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+        int before = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
+        RawDescriptorSender.SendMany(_sockets.Client, "x"u8, file, count);
 
         Receive();
-        int afterReceive = ProcessResources.CountDescriptors("memfd:test");
+        int afterReceive = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
         _received.ForEach(descriptor => descriptor.Dispose());
 
         Assert.That(_received, Has.Count.EqualTo(count));
         Assert.That(afterReceive, Is.EqualTo(before + count));
-        Assert.That(ProcessResources.CountDescriptors("memfd:test"), Is.EqualTo(before));
+        Assert.That(ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget), Is.EqualTo(before));
     }
 
     [Test]
     public void Receive_OfMoreDescriptorsThanFit_RefusesThemAndLeaksNone()
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        int before = ProcessResources.CountDescriptors("memfd:test");
+        int before = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
         RawDescriptorSender.Send(
             _sockets.Client, "x"u8, [.. Enumerable.Repeat<SafeHandle>(file, MostDescriptors + 5)]);
 
         Assert.That(Receive, Throws.TypeOf<SegmentException>().With.Message.Contains("more than 8 descriptors"));
         _received.ForEach(descriptor => descriptor.Dispose());
 
-        Assert.That(ProcessResources.CountDescriptors("memfd:test"), Is.EqualTo(before));
+        Assert.That(ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget), Is.EqualTo(before));
     }
 
     [Test]

@@ -29,7 +29,7 @@ public class FileFactsTests
     public void OfPath_OfFileDirectoryAndSocket_SaysKindSizeAndOwner()
     {
         File.WriteAllText(_directory.Combine("grün-日本"), "12345");
-        using var socket = SocketPair.Listen(_directory.Combine("s"), backlog: 1);
+        using var socket = UnixSockets.Listen(_directory.Combine("s"), backlog: 1);
 
         FileFacts file = FileFacts.OfPath(_directory.Combine("grün-日本"))!.Value;
         FileFacts folder = FileFacts.OfPath(_directory.Path)!.Value;

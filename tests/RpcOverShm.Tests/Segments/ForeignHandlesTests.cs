@@ -138,7 +138,7 @@ public class ForeignHandlesTests
     [Test]
     public void Close_OfAClosedSocket_DoesNothing()
     {
-        Socket socket = SocketPair.NewSocket();
+        Socket socket = UnixSockets.New();
         socket.Dispose();
 
         Assert.That(() => _handles.Close(socket), Throws.Nothing);

@@ -12,9 +12,6 @@ internal static partial class NativeCalls
     public const int KeepSize = 1;
     public const int PunchHoleKeepSize = 2 | KeepSize;
 
-    [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
-    public static partial int Duplicate(SafeHandle descriptor);
-
     [LibraryImport("libc", EntryPoint = "mprotect", SetLastError = true)]
     public static partial int Protect(nint address, nuint length, int protection);
 

@@ -8,8 +8,8 @@ internal sealed class SocketPair : IDisposable
     public SocketPair()
     {
         using var directory = new TestDirectory();
-        using Socket listener = Listen(directory.Combine("s"), backlog: 1);
-        Client = Connect(directory.Combine("s"));
+        using Socket listener = UnixSockets.Listen(directory.Combine("s"), backlog: 1);
+        Client = UnixSockets.Connect(directory.Combine("s"));
         Server = listener.Accept();
     }
 
@@ -18,23 +18,6 @@ internal sealed class SocketPair : IDisposable
 
     /// <summary>The end that was accepted.</summary>
     public Socket Server { get; }
-
-    public static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-
-    public static Socket Connect(string path)
-    {
-        Socket socket = NewSocket();
-        socket.Connect(new UnixDomainSocketEndPoint(path));
-        return socket;
-    }
-
-    public static Socket Listen(string path, int backlog)
-    {
-        Socket socket = NewSocket();
-        socket.Bind(new UnixDomainSocketEndPoint(path));
-        socket.Listen(backlog);
-        return socket;
-    }
 
     public void Dispose()
     {

@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
-using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Protocol;
 

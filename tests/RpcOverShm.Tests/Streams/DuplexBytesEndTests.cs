@@ -1,19 +1,9 @@
-using RpcOverShm.Streams;
-
 namespace RpcOverShm.Tests.Streams;
 
 /// <summary>The end of a byte stream on either side, and its effect on the other side.</summary>
-public class DuplexBytesEndTests
+public class DuplexBytesEndTests : StreamFixture
 {
-    private readonly StreamPair _streams = new();
     private readonly byte[] _buffer = new byte[1000];
-
-    private DuplexBytes One => _streams.One;
-
-    private DuplexBytes Other => _streams.Other;
-
-    [TearDown]
-    public void Close() => _streams.Dispose();
 
     [Test]
     public void Close_AfterAWrite_LetsThePeerReadItAndThenTheEnd()
@@ -32,7 +22,7 @@ public class DuplexBytesEndTests
     {
         TestThread writer = TestThread.Start("writer", () => Assert.That(
             () => One.Write(new byte[1 << 20]), Throws.InstanceOf<ObjectDisposedException>()));
-        Assert.That(() => _streams.Links.ClientSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+        Assert.That(() => Streams.Links.ClientSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
 
         One.Close();
         writer.Join();
@@ -52,9 +42,9 @@ public class DuplexBytesEndTests
     {
         One.Write("last words"u8);
 
-        _streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Sockets.Client.Dispose();
 
-        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(() => Streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
         Assert.That(Other.Read(_buffer), Is.EqualTo(10));
         Assert.That(() => Other.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("is gone"));
         Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
@@ -65,7 +55,7 @@ public class DuplexBytesEndTests
     {
         Task read = StartRead(isBlocking);
 
-        _streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Sockets.Client.Dispose();
 
         Assert.That(async () => await read.Bounded(), Throws.TypeOf<IOException>());
     }
@@ -77,9 +67,9 @@ public class DuplexBytesEndTests
         Task write = isBlocking
             ? Timeouts.OnThread(() => Other.Write(lots))
             : Other.WriteAsync(lots, CancellationToken.None).AsTask();
-        Assert.That(() => _streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+        Assert.That(() => Streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
 
-        _streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Sockets.Client.Dispose();
 
         Assert.That(async () => await write.Bounded(), Throws.TypeOf<IOException>());
     }
@@ -161,7 +151,7 @@ public class DuplexBytesEndTests
     {
         One.Close();
 
-        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(() => Streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
         Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
     }
 

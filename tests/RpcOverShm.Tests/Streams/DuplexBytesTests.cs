@@ -3,19 +3,11 @@ using RpcOverShm.Streams;
 
 namespace RpcOverShm.Tests.Streams;
 
-public class DuplexBytesTests
+public class DuplexBytesTests : StreamFixture
 {
     private const string LoopName = "RpcOverShm loop";
 
-    private readonly StreamPair _streams = new();
     private readonly byte[] _buffer = new byte[1000];
-
-    private DuplexBytes One => _streams.One;
-
-    private DuplexBytes Other => _streams.Other;
-
-    [TearDown]
-    public void Close() => _streams.Dispose();
 
     [Test]
     public void Read_AfterAWrite_ReturnsWhatIsThere()

@@ -2,11 +2,13 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Segments;
 
-namespace RpcOverShm.Tests.Segments;
+namespace RpcOverShm.TestPeer.Raw;
 
-/// <summary>Sends any number of descriptors with a message, which the product never does.</summary>
+/// <summary>Sends any number of descriptors with a message, which the library never does.</summary>
 internal static unsafe class RawDescriptorSender
 {
+    private const int MsgDontwait = 0x40;
+    private const int MsgNosignal = 0x4000;
     private const int HeaderBytes = 16;
 
     public static void Send(Socket socket, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors) =>
@@ -14,6 +16,26 @@ internal static unsafe class RawDescriptorSender
 
     public static void Send(
         Socket socket, int flags, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors)
+    {
+        if (!TrySend(socket, flags, message, descriptors))
+        {
+            throw new IOException(LinuxNative.LastErrorText());
+        }
+    }
+
+    /// <summary>Passes one descriptor many times.</summary>
+    public static void SendMany(Socket socket, ReadOnlySpan<byte> message, SafeHandle descriptor, int count) =>
+        Send(socket, message, [.. Enumerable.Repeat(descriptor, count)]);
+
+    /// <summary>
+    /// Passes one descriptor many times. Returns false if the peer has closed the socket, its buffer is full, or the
+    /// kernel refuses it.
+    /// </summary>
+    public static bool TrySendMany(Socket socket, ReadOnlySpan<byte> message, SafeHandle descriptor, int count) =>
+        TrySend(socket, flags: 0, message, [.. Enumerable.Repeat(descriptor, count)]);
+
+    private static bool TrySend(
+        Socket socket, int flags, ReadOnlySpan<byte> message, ReadOnlySpan<SafeHandle> descriptors)
     {
         int length = HeaderBytes + (descriptors.Length * sizeof(int));
         byte[] control = new byte[(length + 7) & ~7];
@@ -36,10 +58,8 @@ internal static unsafe class RawDescriptorSender
                 Control = descriptors.IsEmpty ? null : controlBytes,
                 ControlLength = descriptors.IsEmpty ? 0 : (ulong)control.Length,
             };
-            Assert.That(
-                LinuxNative.SendMsg(socket.SafeHandle, &header, flags),
-                Is.EqualTo((nint)message.Length),
-                LinuxNative.LastErrorText());
+            return LinuxNative.SendMsg(socket.SafeHandle, &header, flags | MsgDontwait | MsgNosignal)
+                == message.Length;
         }
     }
 }

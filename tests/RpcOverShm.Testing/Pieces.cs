@@ -1,8 +1,9 @@
 using System.Buffers;
 
-namespace RpcOverShm.FunctionalTests.Codecs;
+namespace RpcOverShm.Testing;
 
-internal sealed class Pieces : ReadOnlySequenceSegment<byte>
+/// <summary>Bytes as a sequence of segments, as they may come from a pipe.</summary>
+public sealed class Pieces : ReadOnlySequenceSegment<byte>
 {
     private Pieces(ReadOnlyMemory<byte> memory, Pieces? previous)
     {
@@ -17,14 +18,13 @@ internal sealed class Pieces : ReadOnlySequenceSegment<byte>
     /// <summary>Returns the bytes as a sequence of segments of the given length.</summary>
     public static ReadOnlySequence<byte> Of(byte[] bytes, int pieceBytes)
     {
-        Pieces? first = null;
-        Pieces? last = null;
-        for (int at = 0; at < bytes.Length; at += pieceBytes)
+        var first = new Pieces(bytes.AsMemory(0, Math.Min(pieceBytes, bytes.Length)), null);
+        Pieces last = first;
+        for (int at = pieceBytes; at < bytes.Length; at += pieceBytes)
         {
             last = new Pieces(bytes.AsMemory(at, Math.Min(pieceBytes, bytes.Length - at)), last);
-            first ??= last;
         }
 
-        return new ReadOnlySequence<byte>(first!, 0, last!, last!.Memory.Length);
+        return new ReadOnlySequence<byte>(first, 0, last, last.Memory.Length);
     }
 }

@@ -1,8 +1,7 @@
-namespace RpcOverShm.FunctionalTests.Access;
+namespace RpcOverShm.Tests.Options;
 
 /// <summary>Options that name users and groups are checked when they are read; the error names the option.</summary>
-[OneMode]
-internal sealed class AccessOptionTests
+public class AccessOptionTests
 {
     private const string Path = "shm:///tmp/never-made";
 

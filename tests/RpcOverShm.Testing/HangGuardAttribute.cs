@@ -1,13 +1,9 @@
+using NUnit.Framework;
 using NUnit.Framework.Interfaces;
-using RpcOverShm.Testing;
 
-// A new instance for each test, because fixtures keep the objects of a test in fields.
-[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-[assembly: RpcOverShm.Hosting.Tests.HangGuard]
+namespace RpcOverShm.Testing;
 
-namespace RpcOverShm.Hosting.Tests;
-
-/// <summary>Applies the hang watchdog to every test of the assembly.</summary>
+/// <summary>Applies the hang watchdog to every test of an assembly.</summary>
 [AttributeUsage(AttributeTargets.Assembly)]
 public sealed class HangGuardAttribute : Attribute, ITestAction
 {

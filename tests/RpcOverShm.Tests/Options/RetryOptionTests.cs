@@ -1,8 +1,9 @@
-namespace RpcOverShm.FunctionalTests.Retries;
+using Grpc.Core;
+
+namespace RpcOverShm.Tests.Options;
 
 /// <summary>Creating a channel rejects invalid service configs and names the property.</summary>
-[OneMode]
-internal sealed class RetryOptionTests
+public class RetryOptionTests
 {
     public static IEnumerable<TestCaseData> WrongPolicies =>
     [
@@ -20,7 +21,24 @@ internal sealed class RetryOptionTests
         Wrong(policy => policy.RetryableStatusCodes.Add(StatusCode.OK), "RetryableStatusCodes"),
     ];
 
-    private static ShmServiceConfig Right => new RigRetries(3, StatusCode.Unavailable).ToServiceConfig();
+    private static ShmServiceConfig Right => new()
+    {
+        MethodConfigs =
+        {
+            new ShmMethodConfig
+            {
+                Names = { new ShmMethodName { Service = Script.ServiceName } },
+                RetryPolicy = new ShmRetryPolicy
+                {
+                    MaxAttempts = 3,
+                    InitialBackoff = TimeSpan.FromMilliseconds(10),
+                    MaxBackoff = TimeSpan.FromMilliseconds(20),
+                    BackoffMultiplier = 2,
+                    RetryableStatusCodes = { StatusCode.Unavailable },
+                },
+            },
+        },
+    };
 
     [Test]
     public void Config_ThatIsRight_IsTaken() => Assert.That(() => Open(Right), Throws.Nothing);

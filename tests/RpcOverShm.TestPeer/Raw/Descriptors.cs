@@ -1,13 +1,17 @@
 using System.IO.Pipes;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using NUnit.Framework;
 using RpcOverShm.Segments;
 
-namespace RpcOverShm.Tests.Segments;
+namespace RpcOverShm.TestPeer.Raw;
 
 /// <summary>Creates descriptors of every kind that a peer might pass.</summary>
-internal static unsafe class Descriptors
+internal static unsafe partial class Descriptors
 {
+    /// <summary>The target of these memory files in /proc. Who counts the library's segments counts them too.</summary>
+    public const string MemoryFileTarget = "memfd:rpcovershm-test";
+
     public const int SealSeal = 1;
     public const int SealShrink = 2;
     public const int SealGrow = 4;
@@ -17,7 +21,7 @@ internal static unsafe class Descriptors
     /// <summary>Duplicates a descriptor of the same open file, as the peer receives it for a segment.</summary>
     public static SafeFileHandle Duplicate(SafeHandle descriptor)
     {
-        int copy = NativeCalls.Duplicate(descriptor);
+        int copy = Dup(descriptor);
         return copy >= 0
             ? new SafeFileHandle(copy, ownsHandle: true)
             : throw new IOException(LinuxNative.LastErrorText());
@@ -30,7 +34,7 @@ internal static unsafe class Descriptors
     public static SafeFileHandle MemoryFile(long sizeBytes, int seals, long allocatedBytes, uint flags = 0)
     {
         nint descriptor;
-        fixed (byte* name = "test\0"u8)
+        fixed (byte* name = "rpcovershm-test\0"u8)
         {
             descriptor = LinuxNative.MemfdCreate(
                 SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing | flags);
@@ -60,4 +64,7 @@ internal static unsafe class Descriptors
         RandomAccess.SetLength(file, sizeBytes);
         return file;
     }
+
+    [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
+    private static partial int Dup(SafeHandle descriptor);
 }
