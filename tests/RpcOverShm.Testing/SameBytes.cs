@@ -6,6 +6,12 @@ namespace RpcOverShm.Testing;
 /// </summary>
 public static class SameBytes
 {
+    public static void Assert(byte[]? actual, ReadOnlySpan<byte> expected, string? because = null)
+    {
+        NUnit.Framework.Assert.That(actual, NUnit.Framework.Is.Not.Null, because);
+        Assert(actual.AsSpan(), expected, because);
+    }
+
     public static void Assert(ReadOnlySpan<byte> actual, ReadOnlySpan<byte> expected, string? because = null)
     {
         int same = actual.CommonPrefixLength(expected);

@@ -54,10 +54,9 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public bool IsRequestComplete { get; set; }
 
     /// <summary>
-    /// The bytes that the call keeps until the frame that is being queued is sent, besides those of the frame. They are
-    /// charged with it.
+    /// The bytes that the call keeps in the table until its End frame is sent. They are charged with a queued End.
     /// </summary>
-    public virtual long BytesKeptByUnsentFrame => 0;
+    public virtual long BytesKeptUntilEnd => 0;
 
     /// <summary>
     /// Whether the call is one-way: it completes for its user when the request is sent. The response is an End frame

@@ -36,7 +36,8 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues a frame behind the call's other frames.</summary>
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
-        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null, call.BytesKeptByUnsentFrame);
+        long callBytes = frame.Kind == FrameKind.End ? call.BytesKeptUntilEnd : 0;
+        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null, callBytes);
         call.Sending.Enqueue(frame);
         EnqueueReady(call);
     }

@@ -18,8 +18,8 @@ namespace RpcOverShm.Scheduling;
 /// processor away there is no burst: another thread wants this processor.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
-/// At most (number of processors - 1) threads of this process spin for longer than a moment at a time; none spins on a
-/// single processor.
+/// At most (number of processors - 1) threads of this process make more than one burst at a time; none spins on a single
+/// processor.
 /// </summary>
 /// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
 internal sealed class SpinBudget(SlowYields? yields = null)
@@ -94,7 +94,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
         // Most waits for a peer that is awake end here. They are not counted: that would be two interlocked operations
         // on a word that all waits of the process share.
-        if (YieldWhileShared(condition, ref now) || (!_sharesProcessor && SpinBurst(condition, ref now)))
+        if (YieldWhileShared(condition, ref now, start + s_longestTicks) || (!_sharesProcessor && SpinBurst(condition, ref now)))
         {
             if (_budgetTicks < s_firstTicks)
             {
@@ -140,10 +140,10 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     }
 
     // While another thread wants this processor, and perhaps the awaited one does, a burst would keep it from its turn.
-    private bool YieldWhileShared<TCondition>(TCondition condition, ref long now)
+    private bool YieldWhileShared<TCondition>(TCondition condition, ref long now, long end)
         where TCondition : struct, ISpinCondition
     {
-        for (int i = 0; i < MaxUncountedYields && _sharesProcessor && !_yields.AreExpected(now); i++)
+        for (int i = 0; i < MaxUncountedYields && _sharesProcessor && now <= end; i++)
         {
             if (IsMetAfterYield(condition, ref now))
             {
@@ -177,7 +177,14 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         Thread.Yield();
         now = Stopwatch.GetTimestamp();
         _yields.Note(before, now);
-        _sharesProcessor = now - before > s_burstTicks;
+
+        // Written only when it changes, because all that wait here read it.
+        bool sharesProcessor = now - before > s_burstTicks;
+        if (_sharesProcessor != sharesProcessor)
+        {
+            _sharesProcessor = sharesProcessor;
+        }
+
         return condition.IsMet;
     }
 

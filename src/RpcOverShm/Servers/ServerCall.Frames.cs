@@ -17,9 +17,7 @@ internal sealed partial class ServerCall
     {
         RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
-
-        // A refused call keeps no more than this of its head until its End is sent.
-        MethodName = _handler?.FullName ?? Cut(Encoding.UTF8.GetString(request.Method));
+        MethodName = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
         CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
         if (Admit(_handler, request, message.Length, ticket) is { } refusal)
@@ -31,6 +29,7 @@ internal sealed partial class ServerCall
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
+        HeadBytes = checked((2 * Host.Length) + (int)MetadataCodec.MeasureKeptBytes(RequestHeaders));
         _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
         Ticket = ticket;
         if (ticket?.Caller is { } caller)
@@ -218,13 +217,16 @@ internal sealed partial class ServerCall
         Settings.MaxMetadataBytes,
         $"{owner.PeerName}: a call with more metadata was refused.");
 
-    private static string Cut(string name) =>
-        name.Length <= PeerText.LongestName ? name : name[..PeerText.LongestName];
-
     // Unlike Refuse, releases nothing: the call was not admitted, so it has no counts yet.
     private void RefuseAtStart(in StatusTrailer trailer)
     {
         _isRefused = true;
+        if (MethodName.Length > PeerText.LongestName && _handler is null)
+        {
+            // Of its head, a refused call keeps only this until its End is sent: so much that a log shows the cut.
+            MethodName = MethodName[..(PeerText.LongestName + 1)];
+        }
+
         TryEnd(trailer);
     }
 

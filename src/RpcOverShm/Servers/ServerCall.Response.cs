@@ -21,7 +21,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
-    private int _isResponseBegun; // 1 once headers or a part of a message were sent
+    private bool _isResponseBegun; // headers or a part of a message were sent
     private volatile bool _isResponseEncoded;
 
     /// <summary>
@@ -57,7 +57,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         string? encoding = requested ?? Settings.ResponseEncoding;
         encoding = encoding == MessageEncoding.Identity ? null : encoding;
         ThrowIfUnsendable(headers, encoding);
-        if (Interlocked.Exchange(ref _isResponseBegun, 1) != 0)
+        if (Interlocked.Exchange(ref _isResponseBegun, true))
         {
             throw new InvalidOperationException("Response headers can only be sent once per call.");
         }
@@ -74,7 +74,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// </summary>
     public Marshaller<T> PrepareMarshaller<T>(Marshaller<T> marshaller, WriteOptions? options)
     {
-        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _isResponseBegun, 1) == 0)
+        if (Settings.ResponseEncoding is { } encoding && !Interlocked.Exchange(ref _isResponseBegun, true))
         {
             SendHeaders(Metadata.Empty, encoding);
         }
@@ -85,7 +85,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// <summary>Sends a message of a response stream. See <see cref="FrameSender.SendMessageAsync"/>.</summary>
     public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
-        Volatile.Write(ref _isResponseBegun, 1);
+        Volatile.Write(ref _isResponseBegun, true);
         return Connection.Sender.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
@@ -95,7 +95,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         int sent = Connection.Sender.SendPart(this, flags, part, wholeLength);
         if (sent > 0)
         {
-            Volatile.Write(ref _isResponseBegun, 1);
+            Volatile.Write(ref _isResponseBegun, true);
         }
 
         return sent;

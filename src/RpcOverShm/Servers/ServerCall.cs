@@ -44,11 +44,13 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public Metadata RequestHeaders { get; private set; } = Metadata.Empty;
 
-    /// <summary>The memory that the texts of the request's head take, at most.</summary>
-    public long HeadBytes => (2L * Host.Length) + MetadataCodec.MeasureKeptBytes(RequestHeaders);
+    /// <summary>
+    /// The memory that the texts of the request's head take, at most. Measured before the method can change its
+    /// metadata.
+    /// </summary>
+    public int HeadBytes { get; private set; }
 
-    /// <summary>Until its End is sent, an ended call keeps its place in the table, and so its head.</summary>
-    public override long BytesKeptByUnsentFrame => IsEnded ? HeadBytes : 0;
+    public override long BytesKeptUntilEnd => HeadBytes;
 
     /// <summary>The codec that the client chose; null for the generated marshallers.</summary>
     public string? Codec { get; private set; }

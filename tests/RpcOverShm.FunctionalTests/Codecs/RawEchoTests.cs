@@ -20,7 +20,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 1023, 1024, 16 << 10, (16 << 10) + 1, 40_000, 100_000, (1 << 20) + 7, 3_000_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw, s_arrays.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
 
         // Twice, because the way the first message is read decides how the next ones are received.
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
@@ -36,7 +36,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values] MethodType shape, [Values(100, 10_000, 300_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw with { ResponseCompression = "gzip" }, s_arrays.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
@@ -50,7 +50,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         var codec = new ScratchCodec();
         ShmRig rig = await StartShmAsync(
             RigOptions.AnySize with { ClientCodec = codec, ServerCodecs = [codec] }, s_arrays.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
 
         byte[] echo = await s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, message).Bounded();
 
@@ -81,7 +81,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Array_ThatAMethodAlwaysReturns_StaysItsOwn([Values(1024, 8192, 32_768, 65_536)] int bytes)
     {
-        byte[] answer = BytePattern.Of(bytes);
+        byte[] answer = BytePattern.Of(bytes, (ulong)bytes);
         byte[] before = [.. answer];
         ShmRig rig = await StartShmAsync(
             s_raw with { RingCapacity = 64 << 10 },
@@ -108,7 +108,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 16 << 10, (16 << 10) + 1, 100_000, (1 << 20) + 7, 3_000_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw, s_payloads.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
         using ShmPayload request = ShmPayload.Wrap(message);
 
         for (int i = 0; i < 3; i++)
@@ -124,7 +124,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     public async Task Payload_ThatIsCompressed_ComesBack([Values(100, 300_000)] int bytes)
     {
         ShmRig rig = await StartShmAsync(s_raw with { ResponseCompression = "gzip" }, s_payloads.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
         var options = new CallOptions([new Metadata.Entry("grpc-internal-encoding-request", "gzip")]);
 
         using ShmPayload request = ShmPayload.CopyOf(new(message));
@@ -156,7 +156,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         var methods = new EchoMethods<ShmPayload>("test.Payloads", ShmPayload.Marshaller);
         await using CallRig rig = await CallRig.StartAsync(
             RigKind.GrpcCore, RigOptions.AnySize, methods.Build());
-        byte[] message = BytePattern.Of(bytes);
+        byte[] message = BytePattern.Of(bytes, (ulong)bytes);
 
         using ShmPayload request = ShmPayload.Wrap(message);
         using ShmPayload echo = await methods.EchoAsync(rig.Invoker, shape, request).Bounded();

@@ -62,7 +62,7 @@ internal sealed class SharedLoopTests() : RigFixture(RigKind.Shm)
 
         waits.Sort();
         TestContext.Out.WriteLine(string.Join(", ", waits.Select(wait => $"{wait.Checks} in {wait.Time}")));
-        Assert.That(waits[Attempts / 2].Checks, Is.LessThanOrEqualTo(MostChecks));
+        Assert.That(waits[Attempts / 2].Checks, Is.InRange(1, MostChecks));
     }
 
     private static void Keep(string kind, ManualResetEventSlim mayGoOn)

@@ -24,18 +24,14 @@ internal sealed record RawFrame(
     /// <summary>The credit of the call that the frame uses.</summary>
     public uint Cost => (uint)Body.Length + 16;
 
-    /// <summary>Copies a record that was read. What the head lacks of its length is not there.</summary>
-    public static RawFrame Of(RecordHeader header, ReadOnlySpan<byte> payload)
-    {
-        int head = Math.Min(header.HeadLength, payload.Length);
-        return new RawFrame(
-            (FrameKind)header.Kind,
-            new CallId(header.StreamId),
-            (FrameFlags)header.Flags,
-            payload[..head].ToArray(),
-            payload[head..].ToArray(),
-            header.Argument);
-    }
+    /// <summary>Copies a record that was read.</summary>
+    public static RawFrame Of(RecordHeader header, ReadOnlySpan<byte> payload) => new(
+        (FrameKind)header.Kind,
+        new CallId(header.StreamId),
+        (FrameFlags)header.Flags,
+        payload[..header.HeadLength].ToArray(),
+        payload[header.HeadLength..].ToArray(),
+        header.Argument);
 
     /// <summary>Writes the frame as one record without publishing it; returns false if there is no space.</summary>
     public bool TryWrite(RingWriter writer)

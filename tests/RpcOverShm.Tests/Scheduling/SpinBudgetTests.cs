@@ -43,6 +43,30 @@ public class SpinBudgetTests
         Assert.That(checks.Count, Is.GreaterThan(16));
     }
 
+    [Test]
+    public void SpinUntil_WhileYieldsAreSlow_MakesOneBurstWithoutAny()
+    {
+        var yields = new SlowYields(TimeSpan.FromTicks(-1)); // Two yields in a row say that yields are slow.
+        var budget = new SpinBudget(yields);
+        Assert.That(budget.SpinUntil(new Condition(new Checks(metAt: 3))));
+        bool wereExpected = yields.AreExpected(Stopwatch.GetTimestamp());
+
+        // The spinners of other tests may leave no place.
+        for (int i = 0; i < 1000 && !yields.AreExpected(Stopwatch.GetTimestamp()); i++)
+        {
+            budget.SpinUntil(new Condition(new Checks(metAt: long.MaxValue)));
+        }
+
+        long since = Stopwatch.GetTimestamp();
+        var checks = new Checks(metAt: long.MaxValue);
+        bool isMet = budget.SpinUntil(new Condition(checks));
+
+        Assert.That(wereExpected, Is.False, "A wait that ends within its first burst does not yield.");
+        Assert.That(isMet, Is.False);
+        Assert.That(yields.AreExpected(since), "The yields of a spin are noted.");
+        Assert.That(checks.IsSpinCounted, Is.False);
+    }
+
     // With a burst in each wait there are more than a hundred checks.
     [Test]
     public void SpinUntil_WhatAThreadOnTheSameProcessorDoes_YieldsInsteadOfPausing()
