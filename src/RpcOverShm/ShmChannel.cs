@@ -209,7 +209,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public CallInvoker CreateOneWayInvoker(Action<IMethod, Status>? onFailed = null)
     {
         ThrowIfShutDown();
-        return _direct.OneWay(onFailed);
+        return _direct.AsOneWay(onFailed);
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>

@@ -44,7 +44,7 @@ public sealed class ShmRingOptions
         OptionRanges.Ring(Capacity, $"{nameof(ShmServerOptions.Ring)}.{nameof(Capacity)}");
         OptionRanges.Ring(MaxPeerCapacity, $"{nameof(ShmServerOptions.Ring)}.{nameof(MaxPeerCapacity)}");
         return new PeerLimits(
-            Capacity, ShmDefaults.CallWindow, MaxCalls: served?.CallsAtATime ?? 0, (uint)maxMetadataSize)
+            Capacity, ShmDefaults.CallWindow, MaxCalls: served?.MaxAcceptedCalls ?? 0, (uint)maxMetadataSize)
         {
             MaxRunning = (uint)(served?.MaxCallsPerConnection ?? 0),
         };

@@ -19,7 +19,7 @@ public sealed partial class ShmServer
         Logger = _logger,
     };
 
-    private sealed class Sessions(ShmServer server) : SessionObserver
+    private sealed class Sessions(ShmServer server) : SessionHandler
     {
         private readonly ClientSettings _callbacks = server.CallbackSettings();
 
@@ -34,7 +34,7 @@ public sealed partial class ShmServer
         {
             try
             {
-                await session.EndAsync().ConfigureAwait(false);
+                await session.CancelClosedAsync().ConfigureAwait(false);
             }
             catch (AggregateException exception)
             {

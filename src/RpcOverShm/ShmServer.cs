@@ -39,12 +39,12 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private readonly Interceptor[] _interceptors;
     private readonly Inspectors? _observer;
     private readonly ILogger _logger;
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly CancellationTokenSource _hurry = new();
     private readonly CancellationTokenSource _stopping = new();
     private ServerCore? _running;
     private Task? _stop;
-    private long _graceEnd = long.MaxValue; // in ticks of Environment; under the gate
+    private long _graceEnd = long.MaxValue; // in ticks of Environment; under the lock
 
     /// <summary>Creates a server that does not listen yet.</summary>
     /// <param name="address">
@@ -118,7 +118,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _running is not null;
             }
@@ -206,7 +206,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 
         var first = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         Task stop;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_stop is null)
             {
@@ -218,7 +218,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             LimitGrace(longest);
         }
 
-        // Outside the gate: the rest of a stop may run on this thread, also the user's logger.
+        // Outside the lock: the rest of a stop may run on this thread, also the user's logger.
         if (longest == TimeSpan.Zero)
         {
             _hurry.Cancel();
@@ -258,7 +258,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private void Start()
     {
         string path;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_stop is not null)
             {
@@ -291,7 +291,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 
     private ServerServiceDefinition[] Intercepted() =>
     [
-        .. Services.Select(service => InterceptedService.Intercept(service, _interceptors)),
+        .. Services.Select(service => InterceptingBinder.Intercept(service, _interceptors)),
     ];
 
     // Not awaited: the callbacks of users run on the pool and can neither delay nor fail the stop.
@@ -307,7 +307,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
         }
     }
 
-    // Under the gate. A time of zero is for the caller, because the cancellation runs code.
+    // Under the lock. A time of zero is for the caller, because the cancellation runs code.
     private void LimitGrace(TimeSpan grace)
     {
         if (grace <= TimeSpan.Zero || grace > s_longestGrace)

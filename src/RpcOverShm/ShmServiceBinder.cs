@@ -15,9 +15,9 @@ namespace RpcOverShm;
 public sealed class ShmServiceBinder<TService>
     where TService : class
 {
-    private readonly InstanceMethods<TService> _methods;
+    private readonly ActivatedServiceBuilder<TService> _builder;
 
-    internal ShmServiceBinder(InstanceMethods<TService> methods) => _methods = methods;
+    internal ShmServiceBinder(ActivatedServiceBuilder<TService> builder) => _builder = builder;
 
     /// <summary>Adds a method with one request and one response.</summary>
     /// <typeparam name="TRequest">The type of the requests.</typeparam>
@@ -34,7 +34,7 @@ public sealed class ShmServiceBinder<TService>
         Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
         where TResponse : class =>
-        _methods.Add(method, handler);
+        _builder.Add(method, handler);
 
     /// <summary>Adds a method with a stream of requests and one response.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -43,7 +43,7 @@ public sealed class ShmServiceBinder<TService>
         Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class
         where TResponse : class =>
-        _methods.Add(method, handler);
+        _builder.Add(method, handler);
 
     /// <summary>Adds a method with one request and a stream of responses.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -52,7 +52,7 @@ public sealed class ShmServiceBinder<TService>
         Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
         where TResponse : class =>
-        _methods.Add(method, handler);
+        _builder.Add(method, handler);
 
     /// <summary>Adds a method with a stream of requests and a stream of responses.</summary>
     /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
@@ -61,5 +61,5 @@ public sealed class ShmServiceBinder<TService>
         Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
         where TRequest : class
         where TResponse : class =>
-        _methods.Add(method, handler);
+        _builder.Add(method, handler);
 }

@@ -56,7 +56,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ArgumentNullException.ThrowIfNull(service);
         ThrowIfNotAddable(interceptors);
-        _definitions.Add(InterceptedService.Intercept(service, interceptors));
+        _definitions.Add(InterceptingBinder.Intercept(service, interceptors));
     }
 
     /// <summary>Adds a service whose instances a function creates when calls need them.</summary>
@@ -95,7 +95,8 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ArgumentNullException.ThrowIfNull(create);
         Action<ServiceBinderBase, TService?> bind = ServiceBinding.FindBindService<TService>();
-        AddActivated(create, methods => bind(new ActivatedService<TService>(methods), null), options, interceptors);
+        AddActivated(
+            create, builder => bind(new ActivatedServiceBinder<TService>(builder), null), options, interceptors);
     }
 
     /// <summary>
@@ -131,7 +132,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ArgumentNullException.ThrowIfNull(create);
         ArgumentNullException.ThrowIfNull(bind);
-        AddActivated(create, methods => bind(new ShmServiceBinder<TService>(methods)), options, interceptors);
+        AddActivated(create, builder => bind(new ShmServiceBinder<TService>(builder)), options, interceptors);
     }
 
     /// <summary>Adds a method to the services; a binder calls this.</summary>
@@ -176,7 +177,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
 
     private void AddActivated<TService>(
         Func<ShmActivationContext, TService> create,
-        Action<InstanceMethods<TService>> bind,
+        Action<ActivatedServiceBuilder<TService>> bind,
         ShmServiceOptions? options,
         Interceptor[] interceptors)
         where TService : class
@@ -184,21 +185,21 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
         ThrowIfNotAddable(interceptors);
         options ??= new ShmServiceOptions();
         InstanceSettings settings = options.ToInstanceSettings(isOfServer: _server is not null);
-        var methods = new InstanceMethods<TService>(new ServiceActivation<TService>(settings, (session, call) =>
+        var builder = new ActivatedServiceBuilder<TService>(new ServiceActivation<TService>(settings, (session, call) =>
         {
             var context = new ShmActivationContext((ShmSession?)session, call);
             try
             {
-                return new Activation<TService>(create(context), context.Release);
+                return new ActivationResult<TService>(create(context), context.Release);
             }
             catch (Exception exception)
             {
-                return new Activation<TService>(Service: null, context.Release, exception);
+                return new ActivationResult<TService>(Service: null, context.Release, exception);
             }
         }));
-        bind(methods);
-        (ServerServiceDefinition service, IReadOnlyCollection<string> names) = methods.Build();
-        _definitions.Add(InterceptedService.Intercept(service, interceptors));
+        bind(builder);
+        (ServerServiceDefinition service, IReadOnlyCollection<string> names) = builder.Build();
+        _definitions.Add(InterceptingBinder.Intercept(service, interceptors));
         HasInstanceLimits |= settings.MaxCalls is not null;
         if (options.EnableOrderedDispatch)
         {

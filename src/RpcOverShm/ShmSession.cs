@@ -172,7 +172,7 @@ public sealed class ShmSession
         }
 
         ClientSettings settings = codec is null ? _settings : With(codec);
-        return Invoker(settings).OneWay(onFailed);
+        return Invoker(settings).AsOneWay(onFailed);
     }
 
     private ClientSettings With(ShmCodec codec) => _settings with { Codec = codec.ToProvider() };

@@ -26,8 +26,11 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
-    private readonly Gate _gate = new();
-    private readonly Gate _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
+    private readonly UninterruptibleLock _lock = new();
+
+    // One client arrives at a time: only accepting makes room meanwhile.
+    private readonly UninterruptibleLock _arrival = new();
+
     private readonly int _maxWaiting;
     private readonly Channel<ShmStream> _waiting;
     private readonly UserShares _shares; // of the waiting streams; guarded by _arrival
@@ -80,7 +83,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
     public void Start()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isDisposed)
             {
@@ -114,7 +117,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask<ShmStream> AcceptAsync(CancellationToken cancellationToken = default)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isDisposed)
             {
@@ -151,7 +154,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         Listener? listener;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isDisposed)
             {

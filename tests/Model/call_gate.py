@@ -60,9 +60,9 @@ RULES = {
     "mark_goes_with_call": "2 calls in one name",
     "mark_wakes_the_next": "2 calls in one name",
     "mark_is_handed_on": "the middle of a chain ends first",
-    "name_goes_first": "calls in a name that goes",
-    "name_is_lent_first": "calls in a name that goes",
-    "lent_name_takes_lock": "calls in a name that goes",
+    "running_call_ends_first": "calls in a name that goes",
+    "place_is_lent_first": "calls in a name that goes",
+    "lent_place_takes_lock": "calls in a name that goes",
     "let_go_lets_others_in": "lets go for another call",
     "let_go_holds_the_lock": "lets go for a call of its chain",
     "returning_call_is_first": "lets go for another call",
@@ -176,7 +176,7 @@ class Model(Search):
         gate, one, _, _ = arg
         parent = self.calls[one]["parent"]
         s["marks", gate] += ((parent, one),)
-        if self.has("name_is_lent_first"):
+        if self.has("place_is_lent_first"):
             s["lent", parent] = True
         return "look", arg
 
@@ -253,7 +253,7 @@ class Model(Search):
             return ("lock", (0, "let_go")) if self.has("let_go_holds_the_lock") else ("let_go", 0)
         if one["stays"] or not self.are_over(one["awaits"], s):
             return None
-        return ("forget", None) if self.has("name_goes_first") else ("leave", None)
+        return ("forget", None) if self.has("running_call_ends_first") else ("leave", None)
 
     @staticmethod
     def are_over(names, s):
@@ -272,7 +272,7 @@ class Model(Search):
         if s["at", name] == 0:
             return "finish", None
         gate = s["at", name] - 1
-        if self.passed(name, gate, s) or s["lent", name] and self.has("lent_name_takes_lock"):
+        if self.passed(name, gate, s) or s["lent", name] and self.has("lent_place_takes_lock"):
             return "lock", (gate, "leave_locked")
         return "leave_free", gate
 

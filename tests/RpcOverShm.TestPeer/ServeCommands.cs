@@ -72,7 +72,7 @@ internal sealed class ServeCommands : IAsyncDisposable
         return string.Create(
             CultureInfo.InvariantCulture,
             $"{connections.Count} {connections.Sum(one => one.Queued)} "
-            + $"{Volatile.Read(ref _running)} {_server.Running.Budget.UsedBytes}");
+            + $"{Volatile.Read(ref _running)} {_server.Running.BufferBudget.UsedBytes}");
     }
 
     public async Task<string> StopAsync(int graceMilliseconds)

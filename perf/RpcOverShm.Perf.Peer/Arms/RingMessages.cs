@@ -172,7 +172,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
         link.WakePeerForSpace(_reader.PublishHead());
 
         long position = _reader.Position;
-        if (_reader.Arm(Doorbell.Futex) && !link.IsPeerGone)
+        if (_reader.Arm(WakeMethods.Futex) && !link.IsPeerGone)
         {
             link.SleepForData(position, localEvents);
         }

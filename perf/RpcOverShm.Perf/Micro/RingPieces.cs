@@ -57,7 +57,7 @@ public class RingPieces
     [Benchmark(Description = "going to park and coming back: arm, look again, disarm")]
     public bool ArmAndDisarm()
     {
-        bool isArmed = _reader.Arm(Doorbell.Futex);
+        bool isArmed = _reader.Arm(WakeMethods.Futex);
         _reader.Disarm();
         return isArmed;
     }

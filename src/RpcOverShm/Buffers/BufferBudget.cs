@@ -16,7 +16,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// </summary>
     public const long UnsentShareBytes = 1 << 20;
 
-    private readonly Gate _lock = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly HashSet<BufferBudget> _held = []; // parts that begin no calls because of this budget
     private volatile bool _hasHeld;
     private volatile bool _isOver; // the connection has closed
@@ -56,7 +56,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     private bool IsHalfUsed => Volatile.Read(ref _usedBytes) > limitBytes / 2;
 
     /// <summary>Counts bytes. Returns null, or the budget that they would exceed; then nothing is counted.</summary>
-    public BufferBudget? TryTake(long bytes)
+    public BufferBudget? Take(long bytes)
     {
         // Counted only if there is room: a large attempt that fails must not make a small one fail.
         long seen;
@@ -71,7 +71,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         }
         while ((used = Interlocked.CompareExchange(ref _usedBytes, seen + bytes, seen)) != seen);
 
-        if (whole?.TryTake(bytes) is { } full)
+        if (whole?.Take(bytes) is { } full)
         {
             Interlocked.Add(ref _usedBytes, -bytes);
             return full;
@@ -116,7 +116,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         Interlocked.Add(ref _usedBytes, bytes); // StoreLoad: counts before it looks for held parts.
         if (_hasHeld && !IsHalfUsed)
         {
-            LetGo();
+            NotifyHeld();
         }
 
         whole?.Count(bytes);
@@ -151,7 +151,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         }
     }
 
-    private void LetGo()
+    private void NotifyHeld()
     {
         BufferBudget[] held;
         using (_lock.Enter())

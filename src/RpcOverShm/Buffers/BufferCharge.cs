@@ -11,7 +11,7 @@ internal struct BufferCharge(BufferBudget? budget)
     private long _taken;
 
     /// <summary>Counts at least the kept bytes. Returns null, or the budget that they would exceed.</summary>
-    public BufferBudget? TryGrow(long keptBytes)
+    public BufferBudget? Grow(long keptBytes)
     {
         if (budget is null || keptBytes <= _taken)
         {
@@ -19,7 +19,7 @@ internal struct BufferCharge(BufferBudget? budget)
         }
 
         long more = ((keptBytes - _taken + StepBytes - 1) / StepBytes) * StepBytes;
-        BufferBudget? full = budget.TryTake(more);
+        BufferBudget? full = budget.Take(more);
         _taken += full is null ? more : 0;
         return full;
     }

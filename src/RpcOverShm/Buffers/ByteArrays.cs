@@ -22,7 +22,7 @@ internal static class ByteArrays
     private const int SizeCount = 11;
 
     // Taken for arrays only whose copy costs a hundred times as much.
-    private static readonly Gate s_lock = new();
+    private static readonly UninterruptibleLock s_lock = new();
     private static readonly Stack<byte[]>[] s_free =
         [.. Enumerable.Range(0, SizeCount).Select(_ => new Stack<byte[]>())];
 
@@ -44,7 +44,7 @@ internal static class ByteArrays
     {
         if (size <= SharedBytes)
         {
-            return Gate.Uninterrupted(size, static size => ArrayPool<byte>.Shared.Rent(size));
+            return UninterruptibleLock.Run(size, static size => ArrayPool<byte>.Shared.Rent(size));
         }
 
         int index = IndexOf(size);

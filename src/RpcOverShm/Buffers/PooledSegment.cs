@@ -10,7 +10,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
     private const int MostFree = 1024;
 
     // Taken once for each array of a large message, whose copy costs a thousand times as much.
-    private static readonly Gate s_lock = new();
+    private static readonly UninterruptibleLock s_lock = new();
     private static PooledSegment? s_free;
     private static int s_freeCount;
 

@@ -93,8 +93,8 @@ internal sealed partial class CallGate
     /// <summary>
     /// Lets a call borrow the place of the nearest running call in front of it that lends none. Called under the lock.
     /// <see cref="RunningCall.TryLend"/> marks the place as lent and then checks for the end of its call. That call
-    /// ends and then checks the mark (<c>name_is_lent_first</c>, <c>name_goes_first</c>). So it cannot leave before
-    /// this thread has released the lock.
+    /// ends and then checks the mark (<c>place_is_lent_first</c>, <c>running_call_ends_first</c>). So it cannot leave
+    /// before this thread has released the lock.
     /// </summary>
     private bool TryBorrow(GateTicket ticket)
     {

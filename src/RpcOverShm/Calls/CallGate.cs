@@ -31,7 +31,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
     // become as many as may run; few, so that their answers count before the next ones begin.
     private const int MaxGrantsPerEvent = 2;
 
-    private readonly Gate _lock = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly GateLane _priorityLane = new(key: null); // of an instance
     private readonly LinkedList<GateLane> _lanes = new();     // the first has its turn
     private Dictionary<object, GateLane>? _laneOf;
@@ -97,10 +97,10 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
     }
 
-    /// <summary>Enters, borrows a place, or waits. Returns whether the call is inside; null if too many wait.</summary>
+    /// <summary>Enters, borrows a place, or waits.</summary>
     /// <param name="ticket">The call.</param>
     /// <param name="maxWaiting">The calls that may wait in the lane; calls of chains may always wait.</param>
-    public bool? EnterOrWait(GateTicket ticket, int maxWaiting = int.MaxValue)
+    public GateResult EnterOrWait(GateTicket ticket, int maxWaiting = int.MaxValue)
     {
         using (_lock.Enter())
         {
@@ -110,19 +110,19 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
                 bool isFree = word < limit && IsPaused?.Invoke() != true;
                 if (!isFree && TryBorrow(ticket))
                 {
-                    return true;
+                    return GateResult.Inside;
                 }
 
                 if (!isFree && ticket.Parent is null && WaitingInLane(ticket.LaneKey) >= maxWaiting)
                 {
-                    return null;
+                    return GateResult.Full;
                 }
 
                 long seen = Interlocked.CompareExchange(ref _word, word + (isFree ? OneInside : OneWaiting), word);
                 if (seen == word && isFree)
                 {
                     ticket.State = GateState.Inside;
-                    return true;
+                    return GateResult.Inside;
                 }
 
                 if (seen == word)
@@ -136,7 +136,7 @@ internal sealed partial class CallGate(int? limit, bool isOfInstance = false)
         }
 
         LetInIfNotPaused();
-        return false;
+        return GateResult.Waiting;
     }
 
     /// <summary>

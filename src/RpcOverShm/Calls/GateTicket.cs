@@ -55,3 +55,16 @@ internal enum GateState
 
     Ended,
 }
+
+/// <summary>The result of an attempt to enter a gate of calls.</summary>
+internal enum GateResult
+{
+    /// <summary>The call is inside.</summary>
+    Inside,
+
+    /// <summary>The call waits, and may have been let in meanwhile.</summary>
+    Waiting,
+
+    /// <summary>Too many calls wait, so this one does not.</summary>
+    Full,
+}

@@ -15,7 +15,7 @@ internal sealed partial class InboundMessages
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (!_isWakeDue)
             {
@@ -57,7 +57,7 @@ internal sealed partial class InboundMessages
     {
         long credit;
         short version;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_queue.Count > 0 || _isEnded)
             {
@@ -89,7 +89,7 @@ internal sealed partial class InboundMessages
 
     private void CancelWait(CancellationToken cancellationToken)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (!RecordWake())
             {
@@ -102,7 +102,7 @@ internal sealed partial class InboundMessages
         call.QueueUserCode();
     }
 
-    // Under the gate. Lets a waiting reader resume: notes it as pending user code, which the holder of the reader role
+    // Under the lock. Lets a waiting reader resume: notes it as pending user code, which the holder of the reader role
     // runs or queues. Returns false if no reader waits, or its wake-up is due already.
     private bool RecordWake()
     {

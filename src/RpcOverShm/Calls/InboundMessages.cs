@@ -32,7 +32,7 @@ internal sealed partial class InboundMessages(
     // The room that an empty queue keeps.
     private const int KeptPlaces = 64;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
     private BufferCharge _charge = new(budget);
     private long _queuedBytes;      // of the queued messages and their arrays
@@ -66,7 +66,7 @@ internal sealed partial class InboundMessages(
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _queue.Count == 0;
             }
@@ -80,7 +80,7 @@ internal sealed partial class InboundMessages(
     {
         long credit;
         Status? problem;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isAborted || _isRefusing)
             {
@@ -119,7 +119,7 @@ internal sealed partial class InboundMessages(
     {
         long credit;
         Status? problem;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isAborted || _isRefusing)
             {
@@ -165,7 +165,7 @@ internal sealed partial class InboundMessages(
     /// <summary>Ends the messages of a failed call: complete ones can still be read, and none follows.</summary>
     public void EndAbruptly()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _partial.Release();
             _charge.Shrink(_queuedBytes);
@@ -178,7 +178,7 @@ internal sealed partial class InboundMessages(
     public void Abort()
     {
         bool isWoken;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isAborted = true;
             _isEnded = true;
@@ -203,7 +203,7 @@ internal sealed partial class InboundMessages(
     public bool TryTake(out ReceivedMessage bytes)
     {
         long credit;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (!_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
@@ -256,7 +256,7 @@ internal sealed partial class InboundMessages(
             : throw new ProtocolException($"{_received} bytes of messages where {window + _granted} were allowed.");
     }
 
-    // Under the gate: another thread that aborts releases the part.
+    // Under the lock: another thread that aborts releases the part.
     private Status? AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags, out long credit)
     {
         credit = 0;
@@ -313,10 +313,10 @@ internal sealed partial class InboundMessages(
         return null;
     }
 
-    // Under the gate. Counts what the incomplete message keeps, beside the queued ones; refuses it beyond the budget.
+    // Under the lock. Counts what the incomplete message keeps, beside the queued ones; refuses it beyond the budget.
     private Status? Count(long partialBytes)
     {
-        if (_charge.TryGrow(_queuedBytes + BytesPerMessage + partialBytes) is not { } full)
+        if (_charge.Grow(_queuedBytes + BytesPerMessage + partialBytes) is not { } full)
         {
             return null;
         }
@@ -327,7 +327,7 @@ internal sealed partial class InboundMessages(
         return StatusMapping.BufferFull(full);
     }
 
-    // Under the gate. Returns the credit to grant: half a window at a time, to keep credit frames rare.
+    // Under the lock. Returns the credit to grant: half a window at a time, to keep credit frames rare.
     private long Consume(long cost)
     {
         _consumed += cost;

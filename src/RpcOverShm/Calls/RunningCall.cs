@@ -12,12 +12,12 @@ namespace RpcOverShm.Calls;
 internal sealed class RunningCall
 {
     private static readonly AsyncLocal<RunningCall?> s_current = new();
-    private static readonly ConcurrentDictionary<ParentCall, RunningCall> s_published = new();
+    private static readonly ConcurrentDictionary<ParentCall, RunningCall> s_findable = new();
     private static volatile bool s_isUsed;
 
     private volatile ConnectionCall? _call; // null after the end
     private ParentCall? _reference;         // made by the first call of the method that needs it
-    private volatile bool _isPublished;
+    private volatile bool _isFindable;
     private volatile bool _isLent;
 
     /// <summary>Makes a call known to those of its method.</summary>
@@ -70,7 +70,7 @@ internal sealed class RunningCall
     /// runs none.
     /// </summary>
     public static RunningCall? Find(ParentCall name, CallGate server) =>
-        s_published.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded
+        s_findable.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded
             ? call
             : null;
 
@@ -82,16 +82,16 @@ internal sealed class RunningCall
     }
 
     /// <summary>Lets servers of this process find the call by its name.</summary>
-    public void Publish()
+    public void MakeFindable()
     {
-        if (_isPublished || AsParent is not { } reference)
+        if (_isFindable || AsParent is not { } reference)
         {
             return;
         }
 
         // Noted afterwards: another call of the method then finds the name there.
-        Gate.Uninterrupted((reference, this), static add => s_published[add.reference] = add.Item2);
-        _isPublished = true;
+        UninterruptibleLock.Run((reference, this), static add => s_findable[add.reference] = add.Item2);
+        _isFindable = true;
 
         // StoreLoad: the name is there before this thread looks for the end; End does both in the other order.
         Interlocked.MemoryBarrier();
@@ -116,7 +116,7 @@ internal sealed class RunningCall
     public void End()
     {
         Interlocked.Exchange(ref _call, null);
-        if (_isPublished)
+        if (_isFindable)
         {
             Withdraw();
         }
@@ -164,7 +164,7 @@ internal sealed class RunningCall
         }
     }
 
-    private void Withdraw() => Gate.Uninterrupted(_reference!, static name => s_published.TryRemove(name, out _));
+    private void Withdraw() => UninterruptibleLock.Run(_reference!, static name => s_findable.TryRemove(name, out _));
 }
 
 /// <summary>An outgoing call, as the callbacks that the peer makes for it know it.</summary>

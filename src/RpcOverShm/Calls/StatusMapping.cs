@@ -114,7 +114,7 @@ internal static class StatusMapping
         return new Status(
             code,
             StartFailedDetail + exception.Message,
-            exception.Publish($"{exception.Failure}, as the detail says."));
+            exception.ToPublicException($"{exception.Failure}, as the detail says."));
     }
 
     /// <summary>Maps the failure to serialise a request. The side is that of the limit for sent messages.</summary>

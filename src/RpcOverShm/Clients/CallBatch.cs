@@ -10,14 +10,14 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallBatch : IDisposable
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly List<Task> _starting = []; // the starts that wait for a connection
     private List<ClientCall>? _calls = [];      // null once the batch was sent or disposed
 
     /// <summary>Adds a call that is about to start. Returns false if the batch was sent or disposed.</summary>
     public bool TryAdd(ClientCall call, out bool isFirst)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             isFirst = _calls?.Count == 0;
             _calls?.Add(call);
@@ -29,7 +29,7 @@ internal sealed class CallBatch : IDisposable
     public void OnStarted(ClientCall call, Task starting)
     {
         bool isOpen;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             isOpen = _calls is not null;
             if (isOpen && !starting.IsCompleted)
@@ -72,7 +72,7 @@ internal sealed class CallBatch : IDisposable
 
     private List<ClientCall>? Close()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             List<ClientCall>? calls = _calls;
             _calls = null;

@@ -59,7 +59,7 @@ internal sealed class CallCancellation(ClientCall call)
         if (timeout is { } time)
         {
             _expiresAt = DueTime.After(time);
-            _deadline = call.Waiter is null ? new DueTime(time, call.OnDeadline) : null;
+            _deadline = call.Latch is null ? new DueTime(time, call.OnDeadline) : null;
         }
 
         _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
@@ -72,7 +72,10 @@ internal sealed class CallCancellation(ClientCall call)
         {
             var deadline = new DueTime(remaining, call.OnDeadline);
             _deadline = deadline;
-            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees the time, or this one the end.
+
+            // StoreLoad: this thread stores the timer and reads the outcome; a thread that ends the call does both in
+            // the other order.
+            Interlocked.MemoryBarrier();
             if (call.IsFinished)
             {
                 deadline.Dispose();
@@ -84,7 +87,7 @@ internal sealed class CallCancellation(ClientCall call)
     public void Release()
     {
         _deadline?.Dispose();
-        Gate.Uninterrupted(_cancellation, static registration => registration.Unregister());
+        UninterruptibleLock.Run(_cancellation, static registration => registration.Unregister());
         if (Volatile.Read(ref _ended) is { } ended)
         {
             Fire(ended);

@@ -41,7 +41,7 @@ internal sealed class CallOutcome
     public Metadata Trailers => _trailers
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
-    /// <summary>The server's trailers; null if the call ended without an answer of the server.</summary>
+    /// <summary>The server's trailers; null if the call ended without an End frame.</summary>
     public Metadata? TrailersOrNull => _trailers;
 
     /// <summary>Creates the outcome that the server reported.</summary>

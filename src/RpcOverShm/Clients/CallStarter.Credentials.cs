@@ -23,7 +23,7 @@ internal sealed partial class CallStarter
     /// <returns>The result of <paramref name="start"/>; null if the call has ended before.</returns>
     public async Task<Connection?> StartWithCredentialsAsync(
         ClientCall call,
-        RequestHeadInputs target,
+        RequestHeadInputs inputs,
         CallCredentials? own,
         Func<RequestHeadInputs, Task<Connection?>> start)
     {
@@ -35,7 +35,7 @@ internal sealed partial class CallStarter
                 static state => ((ClientCall)state!).Finish(StatusMapping.Disposed, isCancel: false), call);
 
             // Credentials that complete late or never must not delay the end of the call.
-            headers = await GatherAsync(call, target.Headers, own).Observed()
+            headers = await GatherAsync(call, inputs.Headers, own).Observed()
                 .WaitAsync(call.Ended).ConfigureAwait(false);
         }
         catch (Exception exception)
@@ -46,7 +46,7 @@ internal sealed partial class CallStarter
 
         try
         {
-            return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
+            return call.IsFinished ? null : await start(inputs with { Headers = headers }).ConfigureAwait(false);
         }
         catch (Exception exception)
         {

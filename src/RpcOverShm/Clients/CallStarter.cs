@@ -30,25 +30,25 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// The serialised request is used only until this returns. A deferred call may be published with later calls.
     /// </remarks>
     /// <returns>The connection that the call was started on; null if the call ended before.</returns>
-    public Task<Connection?> Start(
-        ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
+    public Task<Connection?> StartAsync(
+        ClientCall call, in RequestHeadInputs inputs, PooledBufferWriter? request, bool isDeferred = false)
     {
-        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, inputs.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
+            return StartLaterAsync(connecting.AsTask(), call, inputs, request?.Copy());
         }
 
         Connection connection = connecting.Result;
-        StartResult outcome = StartOn(connection, call, target, request, isDeferred);
-        return outcome switch
+        StartResult result = StartOn(connection, call, inputs, request, isDeferred);
+        return result switch
         {
             StartResult.Started => connection.AsTask,
             StartResult.Closed => StartLaterAsync(
-                GetAsync(call, target.IsWaitForReady).AsTask(), call, target, request?.Copy(), attempt: 2),
+                GetAsync(call, inputs.IsWaitForReady).AsTask(), call, inputs, request?.Copy(), attempt: 2),
 
             // The call is already in the queue of that connection, so it precedes later calls of this thread.
-            StartResult.NoRoom => StartLaterAsync(Task.FromResult(connection), call, target, request!.Copy()),
+            StartResult.WindowFull => StartLaterAsync(Task.FromResult(connection), call, inputs, request!.Copy()),
             _ => NoConnection,
         };
     }
@@ -57,7 +57,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// Starts a blocking call and returns when it is done. If parts of its request were already sent on
     /// <paramref name="startedOn"/>, sends the rest there.
     /// </summary>
-    public void Run(ClientCall call, in RequestHeadInputs target, Connection? startedOn, PooledBufferWriter request)
+    public void Run(ClientCall call, in RequestHeadInputs inputs, Connection? startedOn, PooledBufferWriter request)
     {
         if (startedOn is not null)
         {
@@ -67,23 +67,23 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
         for (int attempt = 1; ; attempt++)
         {
-            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection)
+            if (WaitForConnection(call, inputs.IsWaitForReady) is not { } connection)
             {
                 return;
             }
 
-            StartResult outcome = call.IsOneWay
-                ? SendOneWay(connection, call, target, request)
-                : RunOn(connection, call, target, request);
-            if (outcome != StartResult.Closed || IsLast(attempt, target))
+            StartResult result = call.IsOneWay
+                ? SendOneWay(connection, call, inputs, request)
+                : RunOn(connection, call, inputs, request);
+            if (result != StartResult.Closed || IsLast(attempt, inputs))
             {
-                FinishUnlessStarted(outcome, connection, call);
+                FinishUnlessStarted(result, connection, call);
                 return;
             }
 
-            if (attempt >= MaxAttempts && !call.IsDone)
+            if (attempt >= MaxAttempts && !call.IsWaitOver)
             {
-                call.Waiter!.WaitLong(s_pauseAfterClose);
+                call.Latch!.WaitLong(s_pauseAfterClose);
             }
         }
     }
@@ -92,9 +92,9 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// Starts a call before its request is serialised, if a connection is available at once. Returns null if the call
     /// was not started: it has ended, or the caller must start it with the complete request.
     /// </summary>
-    public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
+    public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs inputs)
     {
-        ValueTask<Connection> connecting = GetAsync(call, target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(call, inputs.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             // A failure is only marked as observed: the caller starts the call again and then reports it. A pending
@@ -109,7 +109,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
         Connection connection = connecting.Result;
         call.MarkStartedAhead();
-        return StartOn(connection, call, target, request: null) == StartResult.Started ? connection : null;
+        return StartOn(connection, call, inputs, request: null) == StartResult.Started ? connection : null;
     }
 
     /// <summary>Awaits the connection for a call. Returns null if there is none; the call has then ended.</summary>
@@ -137,14 +137,14 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     }
 
     /// <summary>Ends a call that could not be started, unless it has ended; the reason becomes its status.</summary>
-    private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
+    private static void FinishUnlessStarted(StartResult result, Connection connection, ClientCall call)
     {
-        if (outcome == StartResult.TooManyCalls)
+        if (result == StartResult.TooManyCalls)
         {
             LimitEvents.Count(StatusMapping.CallLimit); // the log entry is that of FinishUnsent
             call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
         }
-        else if (outcome == StartResult.Closed)
+        else if (result == StartResult.Closed)
         {
             CloseReason reason = connection.CloseReason
                 ?? (connection.IsOpenForCalls ? Subchannel.IdleTimeoutReached : Subchannel.ServerLeaving);
@@ -157,14 +157,14 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         connections.GetAsync(isWaitForReady, call.IsOneWay);
 
     /// <summary>Whether a call ends after its connection was found closed in this attempt.</summary>
-    private static bool IsLast(int attempt, in RequestHeadInputs target) =>
-        attempt >= MaxAttempts && !target.IsWaitForReady;
+    private static bool IsLast(int attempt, in RequestHeadInputs inputs) =>
+        attempt >= MaxAttempts && !inputs.IsWaitForReady;
 
     /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
     private async Task<Connection?> StartLaterAsync(
         Task<Connection> connecting,
         ClientCall call,
-        RequestHeadInputs target,
+        RequestHeadInputs inputs,
         PooledBufferWriter? request,
         int attempt = 1)
     {
@@ -173,24 +173,24 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         {
             for (; ; attempt++)
             {
-                if (await AwaitConnectionAsync(connecting, call, target.IsWaitForReady).ConfigureAwait(false)
+                if (await AwaitConnectionAsync(connecting, call, inputs.IsWaitForReady).ConfigureAwait(false)
                     is not { } connection)
                 {
                     return null;
                 }
 
-                StartResult outcome = StartOn(connection, call, target, request);
-                while (outcome == StartResult.NoRoom)
+                StartResult result = StartOn(connection, call, inputs, request);
+                while (result == StartResult.WindowFull)
                 {
                     // The end of the call ends the wait, too.
-                    await connection.Sender.WhenRoomAsync(call).ConfigureAwait(false);
-                    outcome = StartOn(connection, call, target, request);
+                    await connection.Sender.WhenMayRetryAsync(call).ConfigureAwait(false);
+                    result = StartOn(connection, call, inputs, request);
                 }
 
-                if (outcome != StartResult.Closed || IsLast(attempt, target))
+                if (result != StartResult.Closed || IsLast(attempt, inputs))
                 {
-                    FinishUnlessStarted(outcome, connection, call);
-                    return outcome == StartResult.Started ? connection : null;
+                    FinishUnlessStarted(result, connection, call);
+                    return result == StartResult.Started ? connection : null;
                 }
 
                 if (attempt >= MaxAttempts)
@@ -199,7 +199,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
                         .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                 }
 
-                connecting = GetAsync(call, target.IsWaitForReady).AsTask();
+                connecting = GetAsync(call, inputs.IsWaitForReady).AsTask();
             }
         }
         catch (Exception exception)
@@ -213,89 +213,89 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     private StartResult StartOn(
         Connection connection,
         ClientCall call,
-        in RequestHeadInputs target,
+        in RequestHeadInputs inputs,
         PooledBufferWriter? request,
         bool isDeferred = false)
     {
         if (!call.TryAttach(connection)
-            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+            || !inputs.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
         {
             return StartResult.Abandoned;
         }
 
-        bool isWhole = request is not null && head.Length + request.Length <= connection.Sender.InlineBytes;
+        bool isWhole = request is not null && head.Length + request.Length <= connection.Sender.SingleRecordBytes;
         if (call.IsOneWay)
         {
             return StartOneWayOn(connection, call, head, request!, isWhole);
         }
 
         call.MarkStarting(isWhole);
-        StartResult outcome = isWhole
+        StartResult result = isWhole
             ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan, isDeferred)
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
-        if (outcome == StartResult.Started && request is not null && !isWhole)
+        if (result == StartResult.Started && request is not null && !isWhole)
         {
             connection.Sender.SendRequest(call, request);
             call.MarkHandedOver();
         }
-        else if (outcome == StartResult.TooManyCalls)
+        else if (result == StartResult.TooManyCalls)
         {
-            FinishUnlessStarted(outcome, connection, call);
+            FinishUnlessStarted(result, connection, call);
         }
 
-        return outcome;
+        return result;
     }
 
     private static StartResult StartOneWayOn(
         Connection connection, ClientCall call, PooledBufferWriter head, PooledBufferWriter request, bool isWhole)
     {
         call.Sending.OneWayCost = OneWayCalls.BytesPerCall + request.Length;
-        StartResult outcome = isWhole
+        StartResult result = isWhole
             ? connection.StartOneWay(call, Whole | FrameFlags.OneWay, head.WrittenSpan, request.WrittenSpan)
             : connection.StartOneWay(call, FrameFlags.OneWay, head.WrittenSpan, default);
-        if (outcome == StartResult.Started && !isWhole)
+        if (result == StartResult.Started && !isWhole)
         {
             connection.Sender.SendRequest(call, request);
         }
 
-        if (outcome == StartResult.Started && call.IsRequestComplete)
+        if (result == StartResult.Started && call.IsRequestComplete)
         {
             call.EndAsSent();
         }
 
-        return outcome;
+        return result;
     }
 
     private StartResult RunOn(
-        Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
+        Connection connection, ClientCall call, in RequestHeadInputs inputs, PooledBufferWriter request)
     {
         if (!call.TryAttach(connection)
-            || !target.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
+            || !inputs.TryEncode(connection, call, settings.Codec?.Name, out PooledBufferWriter head))
         {
             return StartResult.Abandoned;
         }
 
-        return head.Length + request.Length <= connection.Sender.InlineBytes
+        return head.Length + request.Length <= connection.Sender.SingleRecordBytes
             ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
             : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
     }
 
     /// <summary>Sends a blocking one-way call, and returns when it is done: when it is sent.</summary>
     private StartResult SendOneWay(
-        Connection connection, ClientCall call, in RequestHeadInputs target, PooledBufferWriter request)
+        Connection connection, ClientCall call, in RequestHeadInputs inputs, PooledBufferWriter request)
     {
-        StartResult outcome;
-        while ((outcome = StartOn(connection, call, target, request)) == StartResult.NoRoom)
+        StartResult result;
+        while ((result = StartOn(connection, call, inputs, request)) == StartResult.WindowFull)
         {
-            Wait(connection.Sender.WhenRoomAsync(call), call);
+            Wait(connection.Sender.WhenMayRetryAsync(call), call);
         }
 
-        while (outcome == StartResult.Started && !call.IsDone)
+        while (result == StartResult.Started && !call.IsWaitOver)
         {
             Sleep(call);
         }
 
-        return outcome;
+        return result;
     }
 
     /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
@@ -309,7 +309,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
         Task<Connection?> waiting = AwaitConnectionAsync(connecting.AsTask(), call, isWaitForReady);
         Wait(waiting, call);
-        return call.IsDone ? null : waiting.GetAwaiter().GetResult();
+        return call.IsWaitOver ? null : waiting.GetAwaiter().GetResult();
     }
 
     /// <summary>
@@ -317,8 +317,8 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     /// </summary>
     private static void Wait(Task waiting, ClientCall call)
     {
-        waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
-        while (!waiting.IsCompleted && !call.IsDone)
+        waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Latch!.Signal);
+        while (!waiting.IsCompleted && !call.IsWaitOver)
         {
             Sleep(call);
         }
@@ -327,7 +327,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
     private static void Sleep(ClientCall call)
     {
         LoopThread.LeaveLoopBeforeSleep();
-        call.Waiter!.Wait(WaitBounds.Within(call.Remaining));
+        call.Latch!.Wait(WaitBounds.Within(call.Remaining));
         if (call.Remaining <= TimeSpan.Zero)
         {
             call.OnDeadline();

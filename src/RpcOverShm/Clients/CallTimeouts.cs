@@ -7,8 +7,8 @@ namespace RpcOverShm.Clients;
 /// The timeouts of the service config by the names of <see cref="MethodNames"/>. Null if a config has none, infinite if
 /// it exempts its methods.
 /// </param>
-/// <param name="byDefault">The time limit of calls without a deadline; null for none.</param>
-internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> methods, TimeSpan? byDefault)
+/// <param name="defaultLimit">The time limit of calls without a deadline; null for none.</param>
+internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> methods, TimeSpan? defaultLimit)
 {
     /// <summary>Returns the time limit of a method's calls; null if there is none.</summary>
     public CallTimeout? Find(IMethod method)
@@ -18,7 +18,7 @@ internal sealed class CallTimeouts(IReadOnlyDictionary<string, TimeSpan?> method
             return time == Timeout.InfiniteTimeSpan ? null : new CallTimeout(time, LimitsDeadlines: true);
         }
 
-        return byDefault is { } limit ? new CallTimeout(limit, LimitsDeadlines: false) : null;
+        return defaultLimit is { } limit ? new CallTimeout(limit, LimitsDeadlines: false) : null;
     }
 }
 

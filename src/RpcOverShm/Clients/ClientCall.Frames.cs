@@ -148,7 +148,7 @@ internal abstract partial class ClientCall
                 hasMessage: false,
                 isClosedLocally: reason.Kind == CloseKind.Local);
             FailHeadersIfFinished();
-            Waiter?.Signal();
+            Latch?.Signal();
         }
 
         Connection?.Sender.Drop(this);
@@ -180,7 +180,7 @@ internal abstract partial class ClientCall
     /// <summary>Fails a pending headers task if the call is over.</summary>
     protected void FailHeadersIfFinished()
     {
-        if (IsOver && Volatile.Read(ref _headers) is TaskCompletionSource<Metadata> source)
+        if (HasEnd && Volatile.Read(ref _headers) is TaskCompletionSource<Metadata> source)
         {
             source.TrySetException(ToException());
 

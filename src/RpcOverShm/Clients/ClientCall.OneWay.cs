@@ -13,11 +13,7 @@ internal abstract partial class ClientCall
     /// <summary>
     /// Handles the failure of a one-way call after it was sent; null for no handler. Set before the call starts.
     /// </summary>
-    public Action<IMethod, Status>? OnFailed
-    {
-        get => _snapshotOrHandler as Action<IMethod, Status>;
-        init => _snapshotOrHandler = value;
-    }
+    public Action<IMethod, Status>? OnFailed { get; init; }
 
     // A one-way call that waits for room starts on another connection once this one accepts no more calls.
     private bool IsBetweenConnections =>
@@ -30,23 +26,23 @@ internal abstract partial class ClientCall
     public void EndAsSent()
     {
         SettleIfSent();
-        if (Waiter is null)
+        if (Latch is null)
         {
             CompleteOneWay();
         }
         else
         {
-            SetDone();
+            EndWait();
         }
     }
 
     public override void OnOneWaySent()
     {
         SettleIfSent(); // from here on a deadline, token or Dispose has no effect
-        if (Waiter is { } waiter)
+        if (Latch is { } latch)
         {
-            SetDone();
-            waiter.Signal();
+            EndWait();
+            latch.Signal();
         }
         else
         {
@@ -74,7 +70,7 @@ internal abstract partial class ClientCall
     protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
     /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch again.</summary>
-    protected void ClearWaiter() => Waiter = null;
+    protected void ClearLatch() => Latch = null;
 
     /// <summary>Runs the handler of failures for a call that was sent, and then returns the room of the call.</summary>
     protected void ReportFailure(IMethod method)
@@ -88,7 +84,7 @@ internal abstract partial class ClientCall
             ShmLog.OneWayHandlerThrew(Settings.Logger, MethodName, exception);
         }
 
-        _connection!.ReturnRoom(this, isReader: false);
+        _connection!.ReturnWindow(this, isReader: false);
     }
 
     /// <summary>Ends a one-way call by its End, or with its connection.</summary>
@@ -111,6 +107,6 @@ internal abstract partial class ClientCall
             return; // Its room is free when the handler has returned.
         }
 
-        Connection!.ReturnRoom(this, isReader: true);
+        Connection!.ReturnWindow(this, isReader: true);
     }
 }

@@ -14,31 +14,30 @@ internal abstract partial class ClientCall
     // A server sends GoAway before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    // The inputs of the call for a retry; for a one-way call, the handler of its failure.
-    private object? _snapshotOrHandler;
-
+    private object? _snapshot; // the inputs of the call for a retry; see RetrySnapshot.Of
     private RequestOwnership _ownership;
-    private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
+    private byte _retries;     // so far
+    private bool _isRefused;   // the last refusal waits for its retry
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
-    public void KeepSnapshot(object snapshot) => _snapshotOrHandler = snapshot;
+    public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
 
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
-        if (_transparentRetries >= 0 || !TryDetach())
+        if (!_isRefused || !TryDetach())
         {
             return false;
         }
 
-        _transparentRetries = (sbyte)-_transparentRetries;
+        _isRefused = false;
         return true;
     }
 
     /// <summary>Starts a refused call again.</summary>
     private void Retry()
     {
-        if (_snapshotOrHandler is not { } snapshot || !TryResetForRetry())
+        if (_snapshot is not { } snapshot || !TryResetForRetry())
         {
             return;
         }
@@ -55,12 +54,12 @@ internal abstract partial class ClientCall
     }
 
     /// <summary>
-    /// Notes, before the call starts, whether its first frame carries the whole request. Not for a blocking call: its
+    /// Stores, before the call starts, whether its first frame carries the whole request. Not for a blocking call: its
     /// thread starts it again itself.
     /// </summary>
     public void MarkStarting(bool isWhole)
     {
-        if (Waiter is null)
+        if (Latch is null)
         {
             _ownership = isWhole ? RequestOwnership.HandedOver : RequestOwnership.WithStarter;
         }
@@ -83,25 +82,26 @@ internal abstract partial class ClientCall
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
     protected void DropSnapshot()
     {
-        // A blocking call has no snapshot.
-        if (!IsOneWay && Waiter is null)
+        // A blocking call has none.
+        if (Latch is null)
         {
-            _snapshotOrHandler = null;
+            _snapshot = null;
         }
     }
 
     private bool TryMarkRefused()
     {
-        bool isRetryable = !IsOneWay && (Waiter is not null || _snapshotOrHandler is not null);
-        if (!isRetryable || IsFinished || HasHeaders || _transparentRetries == MaxTransparentRetries)
+        bool isRetryable = !IsOneWay && (Latch is not null || _snapshot is not null);
+        if (!isRetryable || IsFinished || HasHeaders || _retries == MaxTransparentRetries)
         {
             return false;
         }
 
-        _transparentRetries = (sbyte)(-_transparentRetries - 1);
-        if (Waiter is not null)
+        _retries++;
+        _isRefused = true;
+        if (Latch is not null)
         {
-            SetDone();
+            EndWait();
         }
         else if (Interlocked.CompareExchange(
                 ref _ownership, RequestOwnership.RefusedMeanwhile, RequestOwnership.WithStarter)
@@ -143,11 +143,13 @@ internal abstract partial class ClientCall
 
 /// <summary>
 /// The owner of a call's single request. The thread that starts the call hands the request over, and the holder of
-/// the reader role may note a refusal: the later of the two queues the retry.
+/// the reader role may record a refusal: the later of the two queues the retry.
 /// </summary>
 internal enum RequestOwnership : byte
 {
-    /// <summary>The thread that starts the call, if any has yet; no other thread may serialise the request.</summary>
+    /// <summary>
+    /// The thread that starts the call, or nobody if it has not started. No other thread may serialise the request.
+    /// </summary>
     WithStarter,
 
     /// <summary>No thread: the request is in the ring or in the sender's queue.</summary>

@@ -26,9 +26,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
-    /// <summary>
-    /// Whether the End of the server is stored, or already taken by a thread; for calls with a single response only.
-    /// </summary>
+    /// <summary>The state of the server's End, for calls with a single response and one-way calls.</summary>
     private protected volatile EndState EndState;
 
     public abstract string MethodName { get; }
@@ -46,7 +44,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public override int Depth => Parent is { } parent ? parent.Depth + 1 : 0;
 
     /// <summary>Called when all requests were sent. Completes when the user may go on.</summary>
-    public virtual Task OnHalfClosed() => Task.CompletedTask;
+    public virtual Task OnHalfClosedAsync() => Task.CompletedTask;
 
     public bool IsFinished => Volatile.Read(ref _outcome) is not null;
 
@@ -58,7 +56,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
     // During a transparent retry, the call briefly has no connection.
-    public override InlineBudget Budget => Connection?.Budget ?? s_noConnectionBudget;
+    public override InlineBudget InlineBudget => Connection?.InlineBudget ?? s_noConnectionBudget;
 
     /// <summary>Whether the user has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallOutcome.Disposed);
@@ -67,7 +65,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     public bool HasResponse => _hasResponse;
 
     /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
-    public bool IsOver => IsFinished || _serverOutcome is not null;
+    public bool HasEnd => IsFinished || _serverOutcome is not null;
 
     public override bool IsGivenUp => Volatile.Read(ref _outcome) is { IsGivenUp: true };
 
@@ -95,7 +93,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
     /// needed.
     /// </summary>
-    protected bool IsEndedOnlyByServer => Waiter is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
+    protected bool IsEndedOnlyByServer => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the response has begun, even if only with an End.</summary>
     protected bool HasHeaders => Volatile.Read(ref _headers) is Metadata;
@@ -257,9 +255,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     // Null for a call that has a connection: its deadline was not caused by a failure to connect.
     private Exception? LastConnectFailure() =>
-        Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.Publish() : null;
+        Connection is null || IsBetweenConnections ? Settings.Connections?.LastFailure?.ToPublicException() : null;
 
-    /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
+    /// <summary>Marks that the call starts before its request is serialised; the serialiser may still fail.</summary>
     public void MarkStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
@@ -348,14 +346,14 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected void NotifyWaiters()
     {
         // Read once: the thread of a one-way call that was sent clears it.
-        if (Waiter is not { } waiter)
+        if (Latch is not { } latch)
         {
             QueueUserCode(PendingUserCode.Complete);
         }
-        else if (!IsDone)
+        else if (!IsWaitOver)
         {
-            SetDone();
-            waiter.Signal();
+            EndWait();
+            latch.Signal();
             Connection?.WakeSleepingReaders();
         }
     }
@@ -365,7 +363,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     {
         Debug.Assert(IsUnreferenced && IsFinished, "No other object may refer to the call.");
         _mark = MessageMark.None;
-        _transparentRetries = 0;
+        _retries = 0;
+        _isRefused = false;
         _outcome = null;
         _serverOutcome = null;
         _headers = null;

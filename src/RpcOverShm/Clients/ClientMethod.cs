@@ -56,40 +56,41 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
 
     /// <summary>Starts an awaited call with one request. A deferred call may be published with later calls.</summary>
     /// <returns>Completes when the call is on its way or has ended.</returns>
-    public Task<Connection?> Start(
-        ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
+    public Task<Connection?> StartAsync(
+        ClientCall call, in RequestHeadInputs inputs, TRequest request, bool isDeferred = false)
     {
         Task<Connection?> started = CallStarter.NoConnection;
         if (!call.IsOneWay)
         {
-            call.KeepSnapshot(RetrySnapshot.Of(request, target));
+            call.KeepSnapshot(RetrySnapshot.Of(request, inputs));
         }
 
-        RequestParts? parts = WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
-        if (TrySerialize(call, target, request, parts) is { } context)
+        RequestPartSender? sender =
+            WasLastRequestLarge && !call.IsOneWay ? RequestPartSender.Rent(_starter, call, inputs) : null;
+        if (TrySerialize(call, inputs, request, sender) is { } context)
         {
             using (context)
             {
-                if (parts?.Connection is { } startedOn)
+                if (sender?.Connection is { } startedOn)
                 {
                     startedOn.Sender.SendRequest(call, context.Bytes);
                     call.MarkHandedOver();
                 }
                 else
                 {
-                    started = _starter.Start(call, target, context.Bytes, isDeferred);
+                    started = _starter.StartAsync(call, inputs, context.Bytes, isDeferred);
                 }
             }
         }
 
-        parts?.Return();
+        sender?.Return();
         return started;
     }
 
     public override void Start(ClientCall call, object snapshot)
     {
         RetrySnapshot from = RetrySnapshot.From(snapshot, FullName);
-        _ = Start(call, from.Target, (TRequest)from.Request);
+        _ = StartAsync(call, from.Inputs, (TRequest)from.Request);
     }
 
     /// <summary>
@@ -119,7 +120,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         CallInspection? inspection,
         SingleResponseCall<TResponse>? oneWay = null)
     {
-        var target = RequestHeadInputs.Of(FullName, host, options);
+        var inputs = RequestHeadInputs.Of(FullName, host, options);
         SingleResponseCall<TResponse> call = oneWay ?? SingleResponseCall<TResponse>.ForThisThread(this);
         if (inspection is not null)
         {
@@ -130,7 +131,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         {
             try
             {
-                Run(call, target, request);
+                Run(call, inputs, request);
             }
             catch
             {
@@ -143,21 +144,21 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
     }
 
     /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
-    private void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
+    private void Run(ClientCall call, in RequestHeadInputs inputs, TRequest request)
     {
         do
         {
-            RequestParts? parts =
-                WasLastRequestLarge && !call.IsOneWay ? RequestParts.Rent(_starter, call, target) : null;
-            if (TrySerialize(call, target, request, parts) is { } context)
+            RequestPartSender? sender =
+                WasLastRequestLarge && !call.IsOneWay ? RequestPartSender.Rent(_starter, call, inputs) : null;
+            if (TrySerialize(call, inputs, request, sender) is { } context)
             {
                 using (context)
                 {
-                    _starter.Run(call, target, parts?.Connection, context.Bytes);
+                    _starter.Run(call, inputs, sender?.Connection, context.Bytes);
                 }
             }
 
-            parts?.Return();
+            sender?.Return();
         }
         while (call.TryResetForRetry());
     }
@@ -183,14 +184,14 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
 
     /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
     private FrameSerializationContext? TrySerialize(
-        ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
+        ClientCall call, in RequestHeadInputs inputs, TRequest request, IMessageChunkSink? parts)
     {
         try
         {
             Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
-            var context = target.Encoding is null
+            var context = inputs.Encoding is null
                 ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
-                : FrameSerializationContext.Serialize(WithEncoding(own, target), request, limitBytes: null, parts);
+                : FrameSerializationContext.Serialize(WithEncoding(own, inputs), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;
         }
@@ -201,8 +202,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         }
     }
 
-    private Marshaller<TRequest> WithEncoding(Marshaller<TRequest> own, in RequestHeadInputs target) =>
-        MessageEncoding.Writing(own, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
+    private Marshaller<TRequest> WithEncoding(Marshaller<TRequest> own, in RequestHeadInputs inputs) =>
+        MessageEncoding.Writing(own, inputs.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
     private void RecordSize(bool isLarge)
     {

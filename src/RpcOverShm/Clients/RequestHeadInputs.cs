@@ -94,7 +94,7 @@ internal readonly record struct RequestHeadInputs(
 
         if (connection.Peer.ProcessId == Environment.ProcessId)
         {
-            parent.Publish();
+            parent.MakeFindable();
             return reference;
         }
 
@@ -122,13 +122,13 @@ internal readonly record struct RequestHeadInputs(
 /// The inputs of a call with one request, kept while the call may be started again. For a call with default options
 /// the request itself is the snapshot, which saves this object.
 /// </summary>
-internal sealed record RetrySnapshot(object Request, RequestHeadInputs Target)
+internal sealed record RetrySnapshot(object Request, RequestHeadInputs Inputs)
 {
     /// <summary>Returns the snapshot to keep of a call.</summary>
-    public static object Of(object request, in RequestHeadInputs target) =>
-        target is { Host: null, Headers: null, IsWaitForReady: false, Encoding: null }
+    public static object Of(object request, in RequestHeadInputs inputs) =>
+        inputs is { Host: null, Headers: null, IsWaitForReady: false, Encoding: null }
             ? request
-            : new RetrySnapshot(request, target);
+            : new RetrySnapshot(request, inputs);
 
     /// <summary>Returns the inputs from the snapshot that was kept of a call.</summary>
     public static RetrySnapshot From(object kept, byte[] methodName) =>

@@ -23,9 +23,9 @@ internal sealed class RequestStreamWriter<TRequest>(
             ? connection.Sender.SendPart(Call, FrameFlags.None, part, wholeLength)
             : 0;
 
-    protected override Task<bool> StartWrite(TRequest message)
+    protected override Task<bool> StartWriteAsync(TRequest message)
     {
-        if (Call.IsOver)
+        if (Call.HasEnd)
         {
             return s_dropped;
         }
@@ -51,9 +51,9 @@ internal sealed class RequestStreamWriter<TRequest>(
         }
     }
 
-    protected override Task HalfClose()
+    protected override Task HalfCloseAsync()
     {
-        if (Call.IsOver)
+        if (Call.HasEnd)
         {
             return Task.CompletedTask;
         }
@@ -61,7 +61,7 @@ internal sealed class RequestStreamWriter<TRequest>(
         if (started.IsCompletedSuccessfully)
         {
             started.Result?.Sender.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
-            return Call.OnHalfClosed();
+            return Call.OnHalfClosedAsync();
         }
 
         return HalfCloseWhenStartedAsync();
@@ -85,6 +85,6 @@ internal sealed class RequestStreamWriter<TRequest>(
     {
         Connection? connection = await started.ConfigureAwait(false);
         connection?.Sender.Send(Call, FrameKind.HalfClose, FrameFlags.None, default, default);
-        await Call.OnHalfClosed().ConfigureAwait(false);
+        await Call.OnHalfClosedAsync().ConfigureAwait(false);
     }
 }

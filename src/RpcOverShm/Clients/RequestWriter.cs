@@ -47,16 +47,16 @@ internal abstract class RequestWriter<TRequest, TCall>(TCall call) : IClientStre
 
         bool isFirst = !_isCompleted;
         _isCompleted = true;
-        Task completing = isFirst ? HalfClose() : Task.CompletedTask;
+        Task completing = isFirst ? HalfCloseAsync() : Task.CompletedTask;
         Volatile.Write(ref _isWriting, 0);
         return completing;
     }
 
     /// <summary>Starts a write. The task returns false if the message was dropped with its call.</summary>
-    protected abstract Task<bool> StartWrite(TRequest message);
+    protected abstract Task<bool> StartWriteAsync(TRequest message);
 
     /// <summary>Half-closes the call. Called at most once.</summary>
-    protected abstract Task HalfClose();
+    protected abstract Task HalfCloseAsync();
 
     private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)
     {
@@ -80,7 +80,7 @@ internal abstract class RequestWriter<TRequest, TCall>(TCall call) : IClientStre
 
         Task<bool> write = _isCompleted
             ? Task.FromException<bool>(new InvalidOperationException("Request stream has already been completed."))
-            : StartWrite(message);
+            : StartWriteAsync(message);
         if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);

@@ -79,7 +79,7 @@ internal sealed class ResponseStreamReader<TResponse>(
     /// <summary>Reads the next message or the end. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
-        // Set before TryTake enters the gate of the messages: a thread that finds the queue empty also sees this flag.
+        // Set before TryTake enters the lock of the messages: a thread that finds the queue empty also sees this flag.
         Volatile.Write(ref _isTaking, true);
         Task<bool>? read = TryTake();
         Volatile.Write(ref _isTaking, false);

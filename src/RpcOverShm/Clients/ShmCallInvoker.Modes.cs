@@ -53,7 +53,7 @@ internal sealed partial class ShmCallInvoker
     /// Returns an invoker with the same methods whose unary calls are one-way. The handler is called for each call that
     /// fails after it was sent.
     /// </summary>
-    public ShmCallInvoker OneWay(Action<IMethod, Status>? onFailed)
+    public ShmCallInvoker AsOneWay(Action<IMethod, Status>? onFailed)
     {
         var made = (ShmCallInvoker)MemberwiseClone();
         made._mode = CallMode.OneWay;
@@ -83,7 +83,7 @@ internal sealed partial class ShmCallInvoker
         finally
         {
             // An interrupt must not let the method continue before it has entered its instance again.
-            Gate.Uninterrupted(parent.ReenterInstanceAsync(), static taken =>
+            UninterruptibleLock.Run(parent.ReenterInstanceAsync(), static taken =>
             {
                 taken.GetAwaiter().GetResult();
                 return true;
@@ -114,19 +114,19 @@ internal sealed partial class ShmCallInvoker
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         if (_mode == CallMode.OneWay)
         {
-            SingleResponseCall<TResponse> oneWay = OneWayCall(bound, waiter: null);
-            _ = Start(oneWay, bound, host, WithContext(options), request, isObservable: false);
+            SingleResponseCall<TResponse> oneWay = CreateOneWayCall(bound, latch: null);
+            _ = StartAsync(oneWay, bound, host, WithContext(options), request, isObservable: false);
             return CallPresentation.Unary(oneWay, oneWay.ResponseAsync);
         }
 
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        var call = new SingleResponseCall<TResponse>(bound, latch: null);
         if (!_batch!.TryAdd(call, out bool isFirst))
         {
             throw RecordFailedStart(method, new InvalidOperationException(
                 "The batch was sent or disposed; no more calls can be recorded."));
         }
 
-        _batch.OnStarted(call, Start(call, bound, host, options, request, isDeferred: !isFirst));
+        _batch.OnStarted(call, StartAsync(call, bound, host, options, request, isDeferred: !isFirst));
         return CallPresentation.Unary(call, call.ResponseAsync);
     }
 
@@ -146,13 +146,13 @@ internal sealed partial class ShmCallInvoker
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        SingleResponseCall<TResponse> call = OneWayCall(bound, AutoResetLatch.OfThisThread);
+        SingleResponseCall<TResponse> call = CreateOneWayCall(bound, AutoResetLatch.OfThisThread);
         return bound.Run(host, WithContext(options), request, bound.Inspect(options), call);
     }
 
-    private SingleResponseCall<TResponse> OneWayCall<TResponse>(
-        ResponseMethod<TResponse> method, AutoResetLatch? waiter)
-        where TResponse : class => new(method, waiter) { IsOneWay = true, OnFailed = _onFailed };
+    private SingleResponseCall<TResponse> CreateOneWayCall<TResponse>(
+        ResponseMethod<TResponse> method, AutoResetLatch? latch)
+        where TResponse : class => new(method, latch) { IsOneWay = true, OnFailed = _onFailed };
 
     private static CallOptions WithContext(in CallOptions options) =>
         Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;

@@ -58,8 +58,8 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        _ = Start(call, bound, host, options, request);
+        var call = new SingleResponseCall<TResponse>(bound, latch: null);
+        _ = StartAsync(call, bound, host, options, request);
         return CallPresentation.Unary(call, call.PresentResponse(waits: true));
     }
 
@@ -69,7 +69,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
-        _ = Start(call, bound, host, options, request);
+        _ = StartAsync(call, bound, host, options, request);
         return CallPresentation.ServerStream(call, call.Responses);
     }
 
@@ -78,7 +78,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
     {
         ThrowUnlessPlain(method);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        var call = new SingleResponseCall<TResponse>(bound, latch: null);
         RequestStreamWriter<TRequest> requests = StartStream(call, bound, host, options);
         return CallPresentation.ClientStream(call, requests, call.PresentResponse(waits: false));
     }
@@ -128,7 +128,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
     /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
     /// may be slow. Does not fail.
     /// </returns>
-    public Task Start<TRequest, TResponse>(
+    public Task StartAsync<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
@@ -142,19 +142,19 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         Prepare(call, method, options);
         if (isObservable && Telemetry.IsClientWatched)
         {
-            return StartObserved(call, method, host, options, request, isDeferred);
+            return StartObservedAsync(call, method, host, options, request, isDeferred);
         }
 
         bool needsCredentials = _starter.NeedsCredentials(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        var inputs = RequestHeadInputs.Of(method.FullName, host, options);
         if (call.TryArm(options, method.Timeout, needsCredentials))
         {
             if (!needsCredentials)
             {
-                return method.Start(call, target, request, isDeferred);
+                return method.StartAsync(call, inputs, request, isDeferred);
             }
 
-            _ = StartWithCredentials(call, method, target, options.Credentials, request);
+            _ = StartWithCredentialsAsync(call, method, inputs, options.Credentials, request);
         }
 
         return Task.CompletedTask;
@@ -177,18 +177,18 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         }
 
         bool needsCredentials = _starter.NeedsCredentials(options);
-        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        var inputs = RequestHeadInputs.Of(method.FullName, host, options);
         Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
             ? CallStarter.NoConnection
             : needsCredentials
-                ? StartStreamWithCredentials(call, target, options.Credentials)
-                : _starter.Start(call, target, request: null);
+                ? StartStreamWithCredentialsAsync(call, inputs, options.Credentials)
+                : _starter.StartAsync(call, inputs, request: null);
         return new RequestStreamWriter<TRequest>(
             call,
             method.RequestMarshallerOf(call.Inspection, isStream: true),
             _settings.MaxSendMessageBytes,
             started,
-            target.Encoding is not null)
+            inputs.Encoding is not null)
         {
             WriteOptions = options.WriteOptions,
         };
@@ -212,7 +212,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
 
     // Separate methods, as those below: a method that contains a lambda allocates the captured variables at its start,
     // which would also burden calls without.
-    private Task StartObserved<TRequest, TResponse>(
+    private Task StartObservedAsync<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
@@ -223,7 +223,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TResponse : class => method.Observe(options, (observed, observation) =>
         {
             call.Observe(observation);
-            return Start(call, method, host, observed, request, isDeferred, isObservable: false);
+            return StartAsync(call, method, host, observed, request, isDeferred, isObservable: false);
         });
 
     private RequestStreamWriter<TRequest> StartStreamObserved<TRequest, TResponse>(
@@ -235,20 +235,20 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             return StartStream(call, method, host, observed, isObservable: false);
         });
 
-    private Task<Connection?> StartWithCredentials<TRequest, TResponse>(
+    private Task<Connection?> StartWithCredentialsAsync<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
-        RequestHeadInputs target,
+        RequestHeadInputs inputs,
         CallCredentials? own,
         TRequest request)
         where TRequest : class
         where TResponse : class => _starter.StartWithCredentialsAsync(
             call,
-            target,
+            inputs,
             own,
-            withMetadata => method.Start(call, withMetadata, request));
+            withMetadata => method.StartAsync(call, withMetadata, request));
 
-    private Task<Connection?> StartStreamWithCredentials(
-        ClientCall call, RequestHeadInputs target, CallCredentials? own) => _starter.StartWithCredentialsAsync(
-            call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
+    private Task<Connection?> StartStreamWithCredentialsAsync(
+        ClientCall call, RequestHeadInputs inputs, CallCredentials? own) => _starter.StartWithCredentialsAsync(
+            call, inputs, own, withMetadata => _starter.StartAsync(call, withMetadata, request: null));
 }

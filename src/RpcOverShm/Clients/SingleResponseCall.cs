@@ -25,11 +25,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private InboundMessages? _inbound;   // a response in frames of its own
     private TResponse? _result;
 
-    public SingleResponseCall(ResponseMethod<TResponse> method, AutoResetLatch? waiter)
+    public SingleResponseCall(ResponseMethod<TResponse> method, AutoResetLatch? latch)
     {
         _method = method;
-        Waiter = waiter;
-        if (waiter is null)
+        Latch = latch;
+        if (latch is null)
         {
             // The first use creates the task and is not thread-safe, so it comes before other threads know the call.
             _ = _response.Task;
@@ -61,7 +61,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         return parent.ReenterAfterAsync(ResponseAsync);
     }
 
-    public override Task OnHalfClosed()
+    public override Task OnHalfClosedAsync()
     {
         if (YieldingParent is not { } parent)
         {
@@ -158,7 +158,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
-    protected override void Execute(PendingUserCode work)
+    protected override void Execute(PendingUserCode userCode)
     {
         if (IsOneWay)
         {
@@ -181,7 +181,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         SettleIfSent();
         _ = TryComplete(); // Nobody awaits it.
         ReleaseCancellation();
-        ClearWaiter();
+        ClearLatch();
         return Outcome.IsOk ? _method.CreateEmptyResponse()! : throw ToException(Outcome);
     }
 
@@ -255,7 +255,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Hands the response that was stored to the user code or to the blocked thread.</summary>
     private void HandOver()
     {
-        if (Waiter is null)
+        if (Latch is null)
         {
             EndState = EndState.Stored;
             AddUserCode(PendingUserCode.Complete);
@@ -278,7 +278,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             }
         }
 
-        SetDone();
+        EndWait();
     }
 
     /// <summary>Returns true to the first thread that asks after the response was handed over.</summary>
@@ -324,13 +324,13 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _message = default;
         if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)
         {
-            return Missing(response: null);
+            return GetMissingStatus(response: null);
         }
 
         try
         {
             _result = FrameDeserializationContext.Deserialize(WithDecoding(_method.ResponseMarshaller), ref bytes);
-            return Missing(_result);
+            return GetMissingStatus(_result);
         }
         catch (Exception exception)
         {
@@ -339,7 +339,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     }
 
     /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
-    private static Status? Missing(TResponse? response) =>
+    private static Status? GetMissingStatus(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
 }
 

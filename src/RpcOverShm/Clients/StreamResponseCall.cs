@@ -87,7 +87,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
     /// <summary>Completes a waiting read: the only task of this call besides the headers.</summary>
-    protected override void Execute(PendingUserCode work)
+    protected override void Execute(PendingUserCode userCode)
     {
         EndObservation();
         _inbound.CompleteWait();

@@ -10,7 +10,7 @@ namespace RpcOverShm.Clients;
 internal sealed partial class Subchannel
 {
     private IdleTimer? _idleTimer;
-    private int _quietChecks; // in a row; guarded by the gate
+    private int _quietChecks; // in a row; guarded by the lock
 
     /// <summary>
     /// The reason for closing an idle connection. It has the kind of a close by the server, so that a call on the
@@ -36,7 +36,7 @@ internal sealed partial class Subchannel
     public void CheckIdle()
     {
         Connection leaving;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             bool isQuiet = _state == ConnectivityState.Ready && _current?.CheckQuiet() == true;
             _quietChecks = isQuiet ? _quietChecks + 1 : 0;
@@ -66,7 +66,7 @@ internal sealed partial class Subchannel
         connection.Close(reason);
     }
 
-    // Under the gate, when the state has changed.
+    // Under the lock, when the state has changed.
     private void SetIdleTimer(bool isReady)
     {
         _quietChecks = 0;

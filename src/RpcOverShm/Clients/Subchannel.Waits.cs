@@ -13,7 +13,7 @@ internal sealed partial class Subchannel
 {
     private static readonly TimeSpan s_firstReport = TimeSpan.FromSeconds(1);
 
-    private BackgroundTimer? _reportTimer; // guarded by the gate, as are the next fields
+    private BackgroundTimer? _reportTimer; // guarded by the lock, as are the next fields
     private int _waits;          // in progress
     private long _waitingSince;  // the time stamp of the first of those
     private TimeSpan _reportAt;  // when the wait is reported next, from its beginning
@@ -33,7 +33,9 @@ internal sealed partial class Subchannel
         {
             ConnectException? failure = LastFailure;
             throw new OperationCanceledException(
-                $"The wait for a connection was cancelled. {Explain(failure)}", failure?.Publish(), cancellationToken);
+                $"The wait for a connection was cancelled. {Explain(failure)}",
+                failure?.ToPublicException(),
+                cancellationToken);
         }
     }
 
@@ -58,7 +60,7 @@ internal sealed partial class Subchannel
 
     private void BeginWait()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_waits++ == 0)
             {
@@ -71,7 +73,7 @@ internal sealed partial class Subchannel
 
     private void EndWait()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (--_waits == 0)
             {
@@ -84,7 +86,7 @@ internal sealed partial class Subchannel
     {
         int waits;
         TimeSpan waited;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             (waits, waited) = (_waits, Stopwatch.GetElapsedTime(_waitingSince));
             if (waits == 0)
@@ -105,7 +107,7 @@ internal sealed partial class Subchannel
             settings.Logger, address.Name, (long)waited.TotalSeconds, waits, Explain(LastFailure));
     }
 
-    // Under the gate.
+    // Under the lock.
     private void ScheduleReport(TimeSpan at)
     {
         _reportAt = at;

@@ -13,7 +13,7 @@ namespace RpcOverShm.Clients;
 /// thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
-/// The state is the channel's connectivity. All transitions happen under the gate.
+/// The state is the channel's connectivity. All transitions happen under the lock.
 /// <code>
 ///         a call                 connected
 ///   Idle -------> Connecting ----------------> Ready
@@ -40,7 +40,7 @@ internal sealed partial class Subchannel(
     Func<ConnectException, string, Exception> publisher)
     : ConnectionProvider, IDisposable
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
@@ -64,7 +64,7 @@ internal sealed partial class Subchannel(
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _live.Count > 0
                     || _state is ConnectivityState.Connecting or ConnectivityState.TransientFailure;
@@ -90,7 +90,7 @@ internal sealed partial class Subchannel(
     /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
     public Task WaitForStateChangedAsync(ConnectivityState last, CancellationToken cancellationToken)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_state != last)
             {
@@ -119,14 +119,14 @@ internal sealed partial class Subchannel(
     public Connection[] ShutDown()
     {
         Connection[] live;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             SetState(ConnectivityState.Shutdown);
             CompleteWaits(source => Fail(source, CreateDisposedException()));
             live = [.. _live];
         }
 
-        Gate.Uninterrupted(_shutdown, static shutdown =>
+        UninterruptibleLock.Run(_shutdown, static shutdown =>
         {
             shutdown.Cancel();
             return true;
@@ -146,7 +146,7 @@ internal sealed partial class Subchannel(
             return null;
         }
 
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             foreach (Connection one in _live)
             {
@@ -162,7 +162,7 @@ internal sealed partial class Subchannel(
 
     private Task<Connection> Connect(bool isWaitForReady)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_current is { IsOpenForCalls: false })
             {
@@ -216,7 +216,7 @@ internal sealed partial class Subchannel(
             {
                 TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
                 await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-                using (_gate.Enter())
+                using (_lock.Enter())
                 {
                     SetState(ConnectivityState.Connecting);
                 }
@@ -245,7 +245,7 @@ internal sealed partial class Subchannel(
         {
             // A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries.
             // After a shutdown no call waits.
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 SetState(ConnectivityState.Idle);
                 CompleteWaits(source => Fail(source, exception));
@@ -259,7 +259,7 @@ internal sealed partial class Subchannel(
     private void Adopt(Connection connection)
     {
         bool isAdopted;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             isAdopted = _state != ConnectivityState.Shutdown;
             if (isAdopted)
@@ -280,7 +280,7 @@ internal sealed partial class Subchannel(
         }
 
         _ = RemoveWhenClosedAsync(connection);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             CompleteWaits(source => source.SetResult(connection));
         }
@@ -292,7 +292,7 @@ internal sealed partial class Subchannel(
     /// </summary>
     private Task? OnConnectFailed(ConnectException failure)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             LastFailure = failure;
             SetState(ConnectivityState.TransientFailure);
@@ -333,7 +333,7 @@ internal sealed partial class Subchannel(
     private async Task RemoveWhenClosedAsync(Connection connection)
     {
         await connection.Closed.ConfigureAwait(false);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _live.Remove(connection);
         }
@@ -343,7 +343,7 @@ internal sealed partial class Subchannel(
 
     private void StopUsing(Connection connection)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_current == connection)
             {
@@ -353,7 +353,7 @@ internal sealed partial class Subchannel(
         }
     }
 
-    // The caller holds the gate, here and in the methods below. Continuations of users run on the thread pool. Shutdown
+    // The caller holds the lock, here and in the methods below. Continuations of users run on the thread pool. Shutdown
     // is final.
     private void SetState(ConnectivityState state)
     {

@@ -7,38 +7,42 @@ namespace RpcOverShm.Connections;
 internal struct CallSendState
 {
     private OutboundFrame? _last; // the last queued frame; its Next is the first
-    private long _windowOrCost;   // the credit, or the cost of a one-way call: one field keeps each call small
-    private SendFlags _flags;     // one byte for the same reason
+    private long _creditOrCost;   // the credit, or the cost of a one-way call, which uses no credit
+    private SendStateFlags _flags;
 
     /// <summary>The next frame to send, or null if none is queued.</summary>
     public readonly OutboundFrame? First => _last?.Next;
 
-    /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
-    public long Window
+    /// <summary>
+    /// The number of message bytes that the peer still accepts; at first the window. Shares its word with
+    /// <see cref="OneWayCost"/>: a call uses only one of the two.
+    /// </summary>
+    public long Credit
     {
-        readonly get => _windowOrCost;
-        set => _windowOrCost = value;
+        readonly get => _creditOrCost;
+        set => _creditOrCost = value;
     }
 
     /// <summary>
-    /// The cost of a one-way call in the window of one-way calls; see <see cref="OneWayCalls"/>. A one-way call uses no
-    /// credit, because its single request is free and its response has no message.
+    /// The cost of a one-way call in the window of one-way calls; see <see cref="OneWayCalls"/>. Shares its word with
+    /// <see cref="Credit"/>. A one-way call uses no credit, because its single request is free and its response has no
+    /// message.
     /// </summary>
     public long OneWayCost
     {
-        readonly get => _windowOrCost;
-        set => _windowOrCost = value;
+        readonly get => _creditOrCost;
+        set => _creditOrCost = value;
     }
 
     /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
-    public uint PendingCredit { get; set; }
+    public uint UnsentGrant { get; set; }
 
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => _last is not null;
 
     /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
-    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendFlags.MessageBegun);
+    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendStateFlags.MessageBegun);
 
     public void Enqueue(OutboundFrame frame)
     {
@@ -71,7 +75,7 @@ internal struct CallSendState
     /// <summary>Drops the queued messages and sends no new ones. Other queued frames stay.</summary>
     public void StopMessages()
     {
-        Set(SendFlags.MessagesStopped);
+        Set(SendStateFlags.MessagesStopped);
         var others = default(CallSendState);
         while (HasQueued)
         {
@@ -89,14 +93,14 @@ internal struct CallSendState
         _last = others._last;
     }
 
-    public readonly bool Is(SendFlags flag) => (_flags & flag) != 0;
+    public readonly bool Is(SendStateFlags flag) => (_flags & flag) != 0;
 
-    public void Set(SendFlags flag, bool value = true) => _flags = value ? _flags | flag : _flags & ~flag;
+    public void Set(SendStateFlags flag, bool value = true) => _flags = value ? _flags | flag : _flags & ~flag;
 }
 
-/// <summary>The conditions of a call that its sender keeps.</summary>
+/// <summary>The flags of a call's send state.</summary>
 [Flags]
-internal enum SendFlags : byte
+internal enum SendStateFlags : byte
 {
     /// <summary>A cancel frame must still be sent to the peer.</summary>
     CancelPending = 1,

@@ -15,10 +15,10 @@ internal struct CallerLease
     public bool HasRole;
 
     /// <summary>
-    /// Whether callers are rare: this caller found the ring armed, 2 ms or more after a caller last found it so. The
-    /// caller that leaves then arms the ring at once.
+    /// Whether the caller arms the ring when it leaves, because callers are rare: this one found the ring armed, 2 ms
+    /// or more after a caller last found it so.
     /// </summary>
-    public bool WasIdle;
+    public bool ArmsOnLeave;
 
     public bool IsCounted;
 

@@ -35,7 +35,7 @@ internal sealed class Connection : ICountedConnection
         _onGoAway = onGoAway;
         bool hasCallers = !link.IsAcceptor || accept is null || link.PeerLimits.MaxCalls > 0;
         var role = new ReaderRole(isOfLoopOnly: !hasCallers);
-        Sender = new FrameSender(link, role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
+        Sender = new FrameSender(link, role, bounds?.BufferBudget, chargesOwnCalls: accept is null || link.IsAcceptor);
         _receiver = new FrameReceiver(link, Sender, accept, OnGoAway, bounds);
         _reader = new ConnectionReader(link, role, _receiver, Sender, mode, OnClosed);
         Sender.RequestLoop = _reader.Request;
@@ -61,10 +61,10 @@ internal sealed class Connection : ICountedConnection
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
-    public int OutgoingCount => Sender.Outgoing.TwoWay.Count;
+    public int OutgoingCount => Sender.Outgoing.TwoWayCounter.Count;
 
     /// <summary>The number of outgoing one-way calls whose End frame was not received yet.</summary>
-    public int OneWayCount => Sender.Outgoing.OneWay.Count;
+    public int OneWayCount => Sender.Outgoing.OneWayCounter.Count;
 
     /// <summary>Whether the peer accepts calls. A server always does; a client does if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
@@ -83,7 +83,7 @@ internal sealed class Connection : ICountedConnection
     public Task Closed => _closed.Task;
 
     /// <summary>The inline budget that the continuations of this connection's calls share.</summary>
-    public InlineBudget Budget { get; } = new();
+    public InlineBudget InlineBudget { get; } = new();
 
     /// <summary>
     /// The number of times that the event loop was taken over from slow user code of this connection.
@@ -122,7 +122,7 @@ internal sealed class Connection : ICountedConnection
     {
         // StoreLoad: Sender.Start counts the call and executes a full fence; EnsureReader then checks the reader role.
         StartResult result = Sender.Start(call, flags, head, message, isDeferred);
-        if (result == StartResult.Started && call.Waiter is null && !isDeferred)
+        if (result == StartResult.Started && call.Latch is null && !isDeferred)
         {
             _reader.EnsureReader();
         }
@@ -207,15 +207,16 @@ internal sealed class Connection : ICountedConnection
     }
 
     /// <summary>
-    /// Sends the first frame of a one-way call. On <see cref="StartResult.NoRoom"/> the call is queued behind the
-    /// one-way calls that already wait; the caller tries again when <see cref="FrameSender.WhenRoomAsync"/> completes.
+    /// Sends the first frame of a one-way call. On <see cref="StartResult.WindowFull"/> the call is queued behind the
+    /// one-way calls that already wait; the caller tries again when <see cref="FrameSender.WhenMayRetryAsync"/>
+    /// completes.
     /// </summary>
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
         _reader.DisarmForOneWayEnds();
         StartResult result = Sender.Start(call, flags, head, message);
-        if (result == StartResult.NoRoom)
+        if (result == StartResult.WindowFull)
         {
             // The ring may contain End frames for which no thread was woken. They free room.
             _reader.ReadAvailable();
@@ -234,11 +235,11 @@ internal sealed class Connection : ICountedConnection
     /// Whether this thread holds the reader role. More End frames may then follow at once, so a waiting call is woken
     /// only when half of the window is free.
     /// </param>
-    public void ReturnRoom(ConnectionCall call, bool isReader)
+    public void ReturnWindow(ConnectionCall call, bool isReader)
     {
         // StoreLoad: OneWay.Return frees the room and is a full fence; then this thread checks for a waiting call.
-        Sender.OneWay.Return(call);
-        if (Sender.OneWay.HasWaiters)
+        Sender.OneWayCalls.Return(call);
+        if (Sender.OneWayCalls.HasWaiters)
         {
             Sender.WakeOneWay(onlyIfHalfFree: isReader);
         }
@@ -251,8 +252,8 @@ internal sealed class Connection : ICountedConnection
     public ConnectionCall? FindCallbackOrigin(ParentCall parent) =>
         parent.ConnectionId == Id
         && parent.Call.IsFromAcceptor == _link.IsAcceptor
-        && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
-            ? caller
+        && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } origin
+            ? origin
             : null;
 
     /// <summary>
@@ -263,9 +264,9 @@ internal sealed class Connection : ICountedConnection
     {
         // The changes are read before the counts: a call that starts and ends in between is found by the next check.
         OutgoingCalls outgoing = Sender.Outgoing;
-        long changes = outgoing.TwoWay.Changes + outgoing.OneWay.Changes + Sender.Incoming.Active.Changes;
+        long changes = outgoing.TwoWayCounter.Changes + outgoing.OneWayCounter.Changes + Sender.Incoming.Active.Changes;
         bool isQuiet = changes == _changesAtLastCheck && OutgoingCount == 0 && OneWayCount == 0
-            && IncomingCount == 0 && !Sender.OneWay.HasWaiters;
+            && IncomingCount == 0 && !Sender.OneWayCalls.HasWaiters;
         _changesAtLastCheck = changes;
         return isQuiet;
     }
@@ -287,7 +288,9 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
     public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
-        Task.WhenAll(Sender.Outgoing.TwoWay.WhenEmptyAsync(), Sender.Outgoing.OneWay.WhenEmptyAsync()), Closed);
+        Task.WhenAll(
+            Sender.Outgoing.TwoWayCounter.WhenEmptyAsync(), Sender.Outgoing.OneWayCounter.WhenEmptyAsync()),
+        Closed);
 
     /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
     public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Active.WhenEmptyAsync(), Closed);
@@ -312,7 +315,7 @@ internal sealed class Connection : ICountedConnection
         {
             call.PartialHead?.Discard(); // The peer never sends the rest.
             call.OnConnectionClosed(reason);
-            if (call.HasUserCode)
+            if (call.HasUnqueuedUserCode)
             {
                 call.QueueUserCode();
             }

@@ -9,20 +9,21 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; derived classes handle the contents of its frames. The holder of the reader role
-/// calls the On... members, one at a time and in frame order. These members copy the bytes that they need. They never
-/// wait and run no user code. An exception from them closes the connection. They mark pending user code on the call;
-/// the reading thread runs it inline or queues it after the record was released.
+/// calls the members that handle frames (<see cref="OnStart"/> to <see cref="OnEnd"/>), one at a time and in frame
+/// order. These members copy the bytes that they need. They never wait and run no user code. An exception from them
+/// closes the connection. They mark pending user code on the call; the reading thread runs it inline or queues it after
+/// the record was released.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
     // A flag beside those of the pending user code: a thread pool item that will run the code is queued.
     private const int Queued = 1 << 30;
 
-    private volatile bool _isDone;
+    private volatile bool _isWaitOver;
     private volatile bool _isEndedByPeer;
     private volatile bool _isAwaited; // a thread blocks for the call and runs its callbacks
     private int _pendingUserCode;
-    private uint _id;           // a call is small: simple fields share their 8 bytes
+    private uint _id;
     private ushort _messagesDue;
     private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
 
@@ -40,16 +41,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     internal HeadAssembly? PartialHead { get; set; }
 
     /// <summary>
-    /// The latch of the blocking caller, signalled when the call is done; null if no thread blocks. Set before the call
+    /// The latch of the blocking caller, signalled when its wait is over; null if no thread blocks. Set before the call
     /// is sent.
     /// </summary>
-    public AutoResetLatch? Waiter { get; protected set; }
+    public AutoResetLatch? Latch { get; protected set; }
 
     /// <summary>
-    /// Whether the last frame of the request has passed the ring, so that nothing of it is queued or will be. Set for
-    /// an outgoing call whose first frame carried the whole request, and for a one-way call after its last frame. An
-    /// outgoing call sets it under the gate, before the frame is visible; the holder of the reader role sets it for an
-    /// incoming one.
+    /// True only if the last frame of the request has passed the ring, so that nothing of it is queued or will be. Set
+    /// for an outgoing call whose first frame carried the whole request, and for a one-way call after its last frame.
+    /// Stays false for a two-way outgoing call whose request was queued or went in several frames. An outgoing call
+    /// sets it under the gate, before the frame is visible; the holder of the reader role sets it for an incoming one.
     /// </summary>
     public bool IsRequestComplete { get; set; }
 
@@ -82,17 +83,20 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Whether the user of an outgoing call has cancelled it, or its deadline has passed.</summary>
     public virtual bool IsGivenUp => false;
 
-    /// <summary>Whether nothing more can happen to the call on this side.</summary>
-    public bool IsDone => _isDone;
+    /// <summary>
+    /// Whether the thread that blocks for the call need not wait any longer. Never true of a call for which no thread
+    /// blocks.
+    /// </summary>
+    public bool IsWaitOver => _isWaitOver;
 
     /// <summary>
-    /// Whether the thread that blocks for the call has something to do: the call is done, or a callback is due.
+    /// Whether the thread that blocks for the call has something to do: its wait is over, or a callback is due.
     /// </summary>
-    public bool HasWorkForThread => _isDone || Waiter!.HasWork;
+    public bool HasWorkForThread => _isWaitOver || Latch!.HasWork;
 
     /// <summary>
     /// Whether the peer has made a callback for this outgoing call. The call object is then not reused, because the
-    /// callback refers to it. Written by the holder of the reader role, before the call is done.
+    /// callback refers to it. Written by the holder of the reader role, before the wait is over.
     /// </summary>
     public bool HasCallback { get; set; }
 
@@ -132,38 +136,39 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public void CountMessage() => MessagesDue = Volatile.Read(ref _pendingUserCode) < Queued ? MessagesDue + 1 : 0;
 
     /// <summary>Whether user code is pending and no pool item is queued that will run it.</summary>
-    public bool HasUserCode => Volatile.Read(ref _pendingUserCode) is not 0 and < Queued;
+    public bool HasUnqueuedUserCode => Volatile.Read(ref _pendingUserCode) is not 0 and < Queued;
 
     /// <summary>Whether waking a user's stream reader is the only pending user code.</summary>
     public bool HasOnlyReaderToWake => Volatile.Read(ref _pendingUserCode) == (int)PendingUserCode.WakeReader;
 
     /// <summary>The budget that decides whether the call's user code runs inline.</summary>
-    public abstract InlineBudget Budget { get; }
+    public abstract InlineBudget InlineBudget { get; }
 
     /// <summary>Runs the pending user code, unless another thread has taken it. The caller holds no lock.</summary>
     public void RunUserCode()
     {
-        var work = (PendingUserCode)(Interlocked.Exchange(ref _pendingUserCode, 0) & ~Queued);
-        if ((work & PendingUserCode.WakeWriter) != 0)
+        var userCode = (PendingUserCode)(Interlocked.Exchange(ref _pendingUserCode, 0) & ~Queued);
+        if ((userCode & PendingUserCode.WakeWriter) != 0)
         {
             // The writer's continuation may wait for the other user code, so that code goes to the thread pool.
-            work &= ~PendingUserCode.WakeWriter;
-            if (work != PendingUserCode.None)
+            userCode &= ~PendingUserCode.WakeWriter;
+            if (userCode != PendingUserCode.None)
             {
-                QueueUserCode(work);
+                QueueUserCode(userCode);
             }
 
             Interlocked.Exchange(ref _written, null)?.WakeWaiter();
         }
-        else if (work != PendingUserCode.None)
+        else if (userCode != PendingUserCode.None)
         {
-            Execute(work);
+            Execute(userCode);
         }
     }
 
     /// <summary>
     /// Marks the waiter of a finished frame as pending user code. The holder of the reader role runs it afterwards if
-    /// <see cref="SendFlags.ReaderSends"/> is set; else the thread that wrote queues it, once it has left the gate.
+    /// <see cref="SendStateFlags.ReaderSends"/> is set; else the thread that wrote queues it, after it has left the
+    /// gate.
     /// </summary>
     public void OnWritten(OutboundFrame frame)
     {
@@ -183,7 +188,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public void QueueUserCode()
     {
-        if (Interlocked.Or(ref _pendingUserCode, Queued) < Queued && !TryRunOnCallerThread())
+        if (Interlocked.Or(ref _pendingUserCode, Queued) < Queued && !TryRunOnBlockedThread())
         {
             PoolWork.Queue(this);
         }
@@ -195,7 +200,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public bool TryRunOnBlockedThread(ConnectionCall callback)
     {
-        if (HasNoWaitingThread || !Waiter!.Queue.TryAdd(this, callback))
+        if (HasNoWaitingThread || !Latch!.Queue.TryAdd(this, callback))
         {
             return false;
         }
@@ -203,18 +208,19 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         // StoreLoad: the callback is in the queue before this thread checks the end of the call. The blocked thread
         // sees the end and then empties the queue.
         Interlocked.MemoryBarrier();
-        if (HasNoWaitingThread && Waiter.Queue.TryTakeBack(this, callback))
+        if (HasNoWaitingThread && Latch.Queue.TryTakeBack(this, callback))
         {
             return false;
         }
 
-        Waiter.Wake();
+        Latch.Wake();
         return true;
     }
 
     /// <summary>
     /// Lets callbacks run on the thread that blocks for this call. That thread calls this method before it sends the
-    /// request: the first callback may arrive before the thread waits.
+    /// end of the request: no method that makes callbacks runs earlier, and the first callback may arrive before the
+    /// thread waits.
     /// </summary>
     public void AcceptCallbacks() => _isAwaited = true;
 
@@ -223,7 +229,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public void StopAcceptingCallbacks()
     {
-        if (!IsDone)
+        if (!IsWaitOver)
         {
             // The call was not sent, or the thread was interrupted.
             _isAwaited = false;
@@ -233,7 +239,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         if (HasCallback || !IsEndedByPeer)
         {
             Interlocked.MemoryBarrier(); // StoreLoad: the end of the wait is stored before the queue is read.
-            Waiter!.LeaveWork(this);
+            Latch!.LeaveWork(this);
         }
     }
 
@@ -246,12 +252,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>Marks user code as pending. The holder of the reader role checks for it afterwards.</summary>
-    public void AddUserCode(PendingUserCode work) => Interlocked.Or(ref _pendingUserCode, (int)work);
+    public void AddUserCode(PendingUserCode userCode) => Interlocked.Or(ref _pendingUserCode, (int)userCode);
 
     /// <summary>Marks user code as pending and queues it: no reading thread checks for it afterwards.</summary>
-    public void QueueUserCode(PendingUserCode work)
+    public void QueueUserCode(PendingUserCode userCode)
     {
-        AddUserCode(work);
+        AddUserCode(userCode);
         QueueUserCode();
     }
 
@@ -266,8 +272,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnHeadTooLarge(FrameKind kind);
 
     /// <summary>
-    /// Ends an incoming call whose head did not arrive completely within the limit. The only On... member that the
-    /// watchdog calls.
+    /// Ends an incoming call whose head did not arrive completely within the limit. The watchdog calls this and
+    /// <see cref="OnDeadline"/>.
     /// </summary>
     public virtual void OnHeadTimedOut(TimeSpan limit) =>
         throw new UnreachableException("Only the head of a request has a time limit.");
@@ -304,12 +310,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnConnectionClosed(CloseReason reason);
 
     /// <summary>Runs the given user code.</summary>
-    protected abstract void Execute(PendingUserCode work);
+    protected abstract void Execute(PendingUserCode userCode);
 
     /// <summary>Hands the pending user code to a blocked thread. Returns false if it goes to the thread pool.</summary>
-    protected virtual bool TryRunOnCallerThread() => false;
+    protected virtual bool TryRunOnBlockedThread() => false;
 
-    protected void SetDone() => _isDone = true;
+    protected void EndWait() => _isWaitOver = true;
 
     /// <summary>Resets a call that has ended on both sides, with no frames or user code pending.</summary>
     protected void ResetForReuse()
@@ -325,7 +331,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     protected void ResetForRetry()
     {
-        _isDone = false;
+        _isWaitOver = false;
         _isEndedByPeer = false;
         _isAwaited = false;
         IsRequestComplete = false;
@@ -335,7 +341,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         Sending = default;
     }
 
-    private bool HasNoWaitingThread => IsDone || !_isAwaited;
+    private bool HasNoWaitingThread => IsWaitOver || !_isAwaited;
 
     private ProtocolException NotExpected(string what) =>
         new($"A {what} for call {Id} from the side that may not send it.");

@@ -41,7 +41,7 @@ internal sealed partial class ConnectionReader
         if (!TryTakeRole(ref lease))
         {
             lease.IsCounted = true;
-            CountBlocked();
+            AddBlocked();
         }
     }
 
@@ -52,9 +52,9 @@ internal sealed partial class ConnectionReader
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
         bool hasDeadline = call.Remaining is not null;
-        while (!call.IsDone)
+        while (!call.IsWaitOver)
         {
-            if (call.Waiter!.HasWork)
+            if (call.Latch!.HasWork)
             {
                 RunCallback(call, ref lease);
             }
@@ -65,7 +65,7 @@ internal sealed partial class ConnectionReader
             }
             else if (lease.HasRole)
             {
-                ReadUntilDue(call, ref lease, hasDeadline);
+                ReadForCaller(call, ref lease, hasDeadline);
                 ReleaseRole(ref lease);
             }
             else if (!TryTakeRole(ref lease))
@@ -87,7 +87,7 @@ internal sealed partial class ConnectionReader
             loop.MayDefer = false;
         }
 
-        call.Waiter!.Queue.RunOne(_onCallbackFailed);
+        call.Latch!.Queue.RunOne(_onCallbackFailed);
         EnterCaller(ref lease);
     }
 
@@ -143,12 +143,12 @@ internal sealed partial class ConnectionReader
             if (lease.IsCounted)
             {
                 lease.IsCounted = false;
-                UncountBlocked();
+                RemoveBlocked();
             }
         }
 
-        EnsureReader(lease.WasIdle);
-        lease.WasIdle = false;
+        EnsureReader(lease.ArmsOnLeave);
+        lease.ArmsOnLeave = false;
     }
 
     private bool TryTakeRole(ref CallerLease lease)
@@ -160,9 +160,9 @@ internal sealed partial class ConnectionReader
         }
 
         lease.HasRole = true;
-        if (_ring.ArmedFor != Doorbell.None)
+        if (_ring.ArmedFor != WakeMethods.None)
         {
-            lease.WasIdle = Environment.TickCount64 - _lastFoundArmedAt >= IdleMilliseconds;
+            lease.ArmsOnLeave = Environment.TickCount64 - _lastFoundArmedAt >= IdleMilliseconds;
             _lastFoundArmedAt = Environment.TickCount64;
             _ring.Disarm();
         }
@@ -186,7 +186,7 @@ internal sealed partial class ConnectionReader
     // The caller ends its own call at the deadline, so a blocking call needs neither a timer nor a pool thread.
     private static void EndIfExpired(ConnectionCall call, bool hasDeadline)
     {
-        if (hasDeadline && !call.IsDone && call.Remaining <= TimeSpan.Zero)
+        if (hasDeadline && !call.IsWaitOver && call.Remaining <= TimeSpan.Zero)
         {
             call.OnDeadline();
         }
@@ -200,11 +200,11 @@ internal sealed partial class ConnectionReader
         if (!call.HasWorkForThread)
         {
             LoopThread.LeaveLoopBeforeSleep();
-            call.Waiter!.WaitLong(WaitBounds.Within(call.Remaining));
+            call.Latch!.WaitLong(WaitBounds.Within(call.Remaining));
         }
     }
 
-    private void ReadUntilDue(ConnectionCall mine, ref CallerLease lease, bool hasDeadline)
+    private void ReadForCaller(ConnectionCall mine, ref CallerLease lease, bool hasDeadline)
     {
         for (int polls = 1; !mine.HasWorkForThread && !_link.IsClosed; polls++)
         {
@@ -226,7 +226,7 @@ internal sealed partial class ConnectionReader
                     return;
                 }
 
-                if (Arm(Doorbell.Futex) && !mine.IsDone)
+                if (Arm(WakeMethods.Futex) && !mine.IsWaitOver)
                 {
                     Sleep(mine, localEvents, left, since);
                 }
@@ -241,7 +241,7 @@ internal sealed partial class ConnectionReader
     private void Sleep(ConnectionCall mine, uint localEvents, TimeSpan left, long since)
     {
         LoopThread.LeaveLoopBeforeSleep();
-        AutoResetLatch me = mine.Waiter!;
+        AutoResetLatch me = mine.Latch!;
         me.Alarm = _alarm;
 
         // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one then reads the alarm.
@@ -286,27 +286,27 @@ internal sealed partial class ConnectionReader
 
     private static void QueueOrSignal(ConnectionCall call)
     {
-        if (call.HasUserCode)
+        if (call.HasUnqueuedUserCode)
         {
             call.MessagesDue = 0;
             call.QueueUserCode();
         }
-        else if (call.IsDone)
+        else if (call.IsWaitOver)
         {
-            call.Waiter?.Signal();
+            call.Latch?.Signal();
         }
     }
 
     private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
     {
-        AutoResetLatch waiter = call.Waiter!;
-        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role)))
+        AutoResetLatch latch = call.Latch!;
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(latch, call, _role)))
         {
-            waiter.Clear();
+            latch.Clear();
             return;
         }
 
-        SleepingCallers.Add(waiter);
+        SleepingCallers.Add(latch);
         try
         {
             // A thread that freed the role before this caller was in the list has not signalled it, so check again.
@@ -316,13 +316,13 @@ internal sealed partial class ConnectionReader
             if (!call.HasWorkForThread && (!_role.IsFree || _link.IsClosed))
             {
                 LoopThread.LeaveLoopBeforeSleep();
-                waiter.Wait(WaitBounds.Within(call.Remaining, lease.GetReadingTimeLeft()));
+                latch.Wait(WaitBounds.Within(call.Remaining, lease.GetReadingTimeLeft()));
             }
         }
         finally
         {
             // After an exception too, or this caller would get signals meant for a sleeping one.
-            SleepingCallers.Remove(waiter);
+            SleepingCallers.Remove(latch);
         }
     }
 
@@ -331,9 +331,9 @@ internal sealed partial class ConnectionReader
         public bool IsMet => ring.HasData || call.HasWorkForThread;
     }
 
-    private readonly struct SignalCondition(AutoResetLatch waiter, ConnectionCall call, ReaderRole role)
+    private readonly struct SignalCondition(AutoResetLatch latch, ConnectionCall call, ReaderRole role)
         : ISpinCondition
     {
-        public bool IsMet => call.IsDone || waiter.IsSignalled || role.IsFree;
+        public bool IsMet => call.IsWaitOver || latch.IsSignalled || role.IsFree;
     }
 }

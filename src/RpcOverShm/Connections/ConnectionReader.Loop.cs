@@ -41,7 +41,7 @@ internal sealed partial class ConnectionReader
     public override bool NeedsReader =>
         _role.IsFree
         && !HasBlockedCallers
-        && _ring.ArmedFor == Doorbell.None
+        && _ring.ArmedFor == WakeMethods.None
         && (ExpectsFrames || _ring.HasData);
 
     private bool MustStop => HasBlockedCallers || _link.IsClosed;
@@ -131,7 +131,7 @@ internal sealed partial class ConnectionReader
             return !_ring.HasData;
         }
 
-        bool isArmed = Arm(Doorbell.Socket);
+        bool isArmed = Arm(WakeMethods.Doorbell);
         _role.Release();
         SignalCallersIfFree();
         return isArmed;
@@ -167,14 +167,14 @@ internal sealed partial class ConnectionReader
         Request();
     }
 
-    /// <summary>Returns whether user code of this kind runs inline. Used by the loop's thread.</summary>
-    public bool IsInline(InlineBudget budget) => _mode switch
+    /// <summary>Returns whether the next run of this kind should be inline, and counts it. Loop's thread.</summary>
+    public bool ShouldRunInline(InlineBudget budget) => _mode switch
     {
         SchedulingMode.Inline => Volatile.Read(ref _stuck) < MaxStuckThreadsInline && !Loop!.IsFullOfStuck,
         SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MaxStuckThreads
             && !Loop!.IsFullOfStuck
             && !(_hasSpareProcessor && budget.TypicalNanoseconds >= MinPoolWorkNanoseconds && HasOtherWork)
-            && budget.IsInline,
+            && budget.ShouldRunInline(),
         _ => false,
     };
 
@@ -185,7 +185,7 @@ internal sealed partial class ConnectionReader
     /// </summary>
     public bool RunOrQueue(LoopThread me, ConnectionCall call, int messages)
     {
-        if (!call.RunsOnBlockedThread && IsInline(call.Budget))
+        if (!call.RunsOnBlockedThread && ShouldRunInline(call.InlineBudget))
         {
             return RunInline(me, call, messages);
         }
@@ -222,7 +222,7 @@ internal sealed partial class ConnectionReader
             return null;
         }
 
-        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData;
+        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData;
         var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
         _role.Release();
 
@@ -299,7 +299,7 @@ internal sealed partial class ConnectionReader
                 messages = 0;
             }
 
-            if (call is { HasUserCode: true })
+            if (call is { HasUnqueuedUserCode: true })
             {
                 runnable = call;
                 if (++messages < MaxMessagesPerWake && !MustStop && IsMoreOfStream(call))
@@ -312,9 +312,9 @@ internal sealed partial class ConnectionReader
             }
 
             FlushDeferredIfOld();
-            if (call is { IsDone: true })
+            if (call is { IsWaitOver: true })
             {
-                call.Waiter?.Signal();
+                call.Latch?.Signal();
             }
 
             if (MustStop
@@ -354,7 +354,7 @@ internal sealed partial class ConnectionReader
     /// <summary>Runs a call's pending user code inline, without locks. Returns false if the loop was lost.</summary>
     private bool RunInline(LoopThread me, ConnectionCall call, int messages)
     {
-        InlineBudget budget = call.Budget;
+        InlineBudget budget = call.InlineBudget;
         FlushDeferredBefore(budget.TypicalNanoseconds * messages, me);
         _running = budget;
         me.Role = _role;

@@ -76,8 +76,8 @@ internal sealed partial class ConnectionReader : EventSource
     /// </summary>
     private bool ExpectsFrames => _link.IsAcceptor
         || _receiver.IsServing
-        || _sender.Outgoing.TwoWay.Count > 0
-        || _sender.OneWay.HasWaiters;
+        || _sender.Outgoing.TwoWayCounter.Count > 0
+        || _sender.OneWayCalls.HasWaiters;
 
     /// <summary>
     /// Disarms the ring before a one-way call starts, unless frames are expected. The End frames of one-way calls then
@@ -86,7 +86,7 @@ internal sealed partial class ConnectionReader : EventSource
     /// </summary>
     public void DisarmForOneWayEnds()
     {
-        if (!ExpectsFrames && _ring.ArmedFor != Doorbell.None && _role.TryTake())
+        if (!ExpectsFrames && _ring.ArmedFor != WakeMethods.None && _role.TryTake())
         {
             _ring.Disarm();
             _role.Release();
@@ -94,17 +94,19 @@ internal sealed partial class ConnectionReader : EventSource
         }
     }
 
-    public void CountBlocked() => Interlocked.Increment(ref _blocked);
+    public void AddBlocked() => Interlocked.Increment(ref _blocked);
 
-    public void UncountBlocked() => Interlocked.Decrement(ref _blocked);
+    public void RemoveBlocked() => Interlocked.Decrement(ref _blocked);
 
     /// <summary>
     /// Ensures that a thread reads, or will be woken when data comes. Must follow every release of the role, and every
     /// start of a call for which no caller blocks. The caller must have executed a full fence: releasing the role is
     /// one.
     /// </summary>
-    /// <param name="wasIdle">Whether the connection was idle before, so that it will probably be idle again.</param>
-    public void EnsureReader(bool wasIdle = false)
+    /// <param name="armsOnLeave">
+    /// Whether a caller leaves that arms the ring at once; see <see cref="CallerLease.ArmsOnLeave"/>.
+    /// </param>
+    public void EnsureReader(bool armsOnLeave = false)
     {
         if (HasBlockedCallers)
         {
@@ -114,7 +116,7 @@ internal sealed partial class ConnectionReader : EventSource
         {
             EnsureLoopReads();
         }
-        else if (wasIdle)
+        else if (armsOnLeave)
         {
             ArmForLoop();
         }
@@ -137,16 +139,16 @@ internal sealed partial class ConnectionReader : EventSource
         }
         catch (Exception exception)
         {
-            CloseKind cause = exception is ProtocolException or RingCorruptedException
+            CloseKind kind = exception is ProtocolException or RingCorruptedException
                 ? CloseKind.PeerViolation
                 : CloseKind.InternalError;
-            _link.Close(new CloseReason(cause, exception.Message, exception));
+            _link.Close(new CloseReason(kind, exception.Message, exception));
             call = null;
             return false;
         }
 
         // Waiting one-way calls are woken here, too, and not only in Arm: steady traffic of other calls delays arming.
-        if (_sender.OneWay.HasWaiters)
+        if (_sender.OneWayCalls.HasWaiters)
         {
             _sender.WakeOneWay(onlyIfHalfFree: false);
         }
@@ -178,24 +180,24 @@ internal sealed partial class ConnectionReader : EventSource
     /// <summary>
     /// Publishes the exact head and arms the ring. Returns false if there is data already. Holder only.
     /// </summary>
-    private bool Arm(Doorbell doorbell)
+    private bool Arm(WakeMethods wakeMethods)
     {
-        Doorbell forSpace = _ring.PublishHead();
-        if (forSpace != Doorbell.None)
+        WakeMethods forSpace = _ring.PublishHead();
+        if (forSpace != WakeMethods.None)
         {
             _link.WakePeerForSpace(forSpace);
         }
 
         // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the waiting writer.
         CrashPoint.Reach(CrashPoint.HeadPublished);
-        bool isArmed = _ring.Arm(doorbell);
+        bool isArmed = _ring.Arm(wakeMethods);
 
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
 
         // StoreLoad: Arm is a full fence after the room was returned. A call that this check misses checks for room
         // later and finds it.
-        if (_sender.OneWay.HasWaiters)
+        if (_sender.OneWayCalls.HasWaiters)
         {
             _sender.WakeOneWay(onlyIfHalfFree: false);
         }
@@ -221,7 +223,7 @@ internal sealed partial class ConnectionReader : EventSource
     /// </summary>
     private void EnsureLoopReads()
     {
-        if (!_role.IsFree || IsActive || _ring.ArmedFor != Doorbell.None)
+        if (!_role.IsFree || IsActive || _ring.ArmedFor != WakeMethods.None)
         {
             return;
         }
@@ -244,7 +246,7 @@ internal sealed partial class ConnectionReader : EventSource
             return;
         }
 
-        bool isArmed = !_link.IsClosed && Arm(Doorbell.Socket);
+        bool isArmed = !_link.IsClosed && Arm(WakeMethods.Doorbell);
         _role.Release();
         if (!isArmed || _link.IsClosed)
         {

@@ -9,7 +9,7 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class DrainCounter
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private long _added;     // calls added so far
     private long _withdrawn; // of these, calls taken back
     private long _removed;   // calls removed so far
@@ -51,14 +51,14 @@ internal sealed class DrainCounter
     public void Remove()
     {
         Volatile.Write(ref _removed, _removed + 1);
-        CheckDrained();
+        CompleteIfDrained();
     }
 
     /// <summary>Counts one less, interlocked: for counters that several threads remove from at once.</summary>
     public void RemoveByAnyThread()
     {
         Interlocked.Increment(ref _removed);
-        CheckDrained();
+        CompleteIfDrained();
     }
 
     /// <summary>Takes an <see cref="Add"/> back. Serialised with additions by the caller.</summary>
@@ -70,14 +70,14 @@ internal sealed class DrainCounter
             // Without a fence, this thread and a thread that removes could each miss the store of the other. The system
             // call happens only while a task waits.
             Interlocked.MemoryBarrierProcessWide();
-            CheckDrained();
+            CompleteIfDrained();
         }
     }
 
     /// <summary>Returns a task that completes when the count is 0. Calls that are added before that delay it.</summary>
     public Task WhenEmptyAsync()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             // StoreLoad: the task source is stored before the count is read, so a removing thread sees it or this
             // thread sees the removal. The process-wide barrier fences both sides: draining is rare, and removals stay
@@ -89,14 +89,14 @@ internal sealed class DrainCounter
         }
     }
 
-    private void CheckDrained()
+    private void CompleteIfDrained()
     {
         if (Volatile.Read(ref _drained) is null || Count > 0)
         {
             return;
         }
 
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             // Counted again: another thread may have completed that task before this one got the lock. The source may
             // then belong to a later WhenEmptyAsync, whose calls are still live.

@@ -69,10 +69,10 @@ internal sealed class FrameReceiver
         }
 
         call = Dispatch(frame, payload);
-        Doorbell doorbell = _ring.Release();
-        if (doorbell != Doorbell.None)
+        WakeMethods wakeMethods = _ring.Release();
+        if (wakeMethods != WakeMethods.None)
         {
-            _link.WakePeerForSpace(doorbell);
+            _link.WakePeerForSpace(wakeMethods);
         }
 
         return true;
@@ -162,7 +162,7 @@ internal sealed class FrameReceiver
         }
         else
         {
-            call.Sending.Window = _link.PeerLimits.CallWindow;
+            call.Sending.Credit = _link.PeerLimits.CallWindow;
             _incoming.Add(frame.Call, call);
         }
 
@@ -278,7 +278,7 @@ internal sealed class FrameReceiver
 
         // The call fails now, because the rest of the head may never arrive. An End beyond the limit takes effect when
         // it is complete: until then its call keeps its slot.
-        if (head.Full is { } full)
+        if (head.Exceeded is { } full)
         {
             call.OnHeadOverBudget(full);
         }
@@ -290,7 +290,7 @@ internal sealed class FrameReceiver
 
     private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
     {
-        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
+        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.BufferBudget);
         if (_bounds is not null && frame.Kind == FrameKind.CallStart)
         {
             // Only a request has a time limit here. A response is bounded by the deadline of its call, if there is one.
@@ -319,7 +319,7 @@ internal sealed class FrameReceiver
                 }
                 else
                 {
-                    call.OnEndDropped(head.Full);
+                    call.OnEndDropped(head.Exceeded);
                 }
             }
         }
@@ -335,7 +335,7 @@ internal sealed class FrameReceiver
     {
         call.MarkEndedByPeer();
         _outgoing.Remove(call);
-        if (!call.IsOneWay && _sender.OneWay.HasWaiters)
+        if (!call.IsOneWay && _sender.OneWayCalls.HasWaiters)
         {
             _sender.WakeOneWay(onlyIfHalfFree: true); // the first waiting one-way call may wait for this slot
         }

@@ -50,7 +50,7 @@ internal sealed partial class FrameSender
         bool hasMoved;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            isFree = !call.Sending.Is(SendFlags.ReaderSends);
+            isFree = !call.Sending.Is(SendStateFlags.ReaderSends);
             hasMoved = _queue.Remove(call);
         }
 
@@ -80,17 +80,17 @@ internal sealed partial class FrameSender
             if (isNew && !call.Id.IsNone)
             {
                 Outgoing.Withdraw(call);
-                OneWay.WakeFirst(); // the first waiting one-way call may wait for this slot
+                OneWayCalls.WakeFirst(); // the first waiting one-way call may wait for this slot
             }
 
             if (call.IsOneWay)
             {
                 if (isNew && !call.Id.IsNone)
                 {
-                    OneWay.Return(call);
+                    OneWayCalls.Return(call);
                 }
 
-                OneWay.Leave(call);
+                OneWayCalls.Leave(call);
             }
 
             // A one-way call whose last frame was written has completed, so it is not cancelled.
@@ -99,8 +99,8 @@ internal sealed partial class FrameSender
                 return;
             }
 
-            call.Sending.Set(SendFlags.HalfClosePending, isHalfClosed);
-            call.Sending.Set(SendFlags.CancelPending);
+            call.Sending.Set(SendStateFlags.HalfClosePending, isHalfClosed);
+            call.Sending.Set(SendStateFlags.CancelPending);
             _queue.EnqueueControl(call);
         }
 
@@ -116,8 +116,8 @@ internal sealed partial class FrameSender
     {
         using (_gate.Enter())
         {
-            call.Sending.Set(SendFlags.PartsStopped);
-            bool isBroken = call.Sending.Is(SendFlags.MessageBegun) && !call.Sending.HasQueued;
+            call.Sending.Set(SendStateFlags.PartsStopped);
+            bool isBroken = call.Sending.Is(SendStateFlags.MessageBegun) && !call.Sending.HasQueued;
             if (isBroken)
             {
                 call.Sending.StopMessages();

@@ -67,7 +67,7 @@ internal sealed partial class FrameSender
                 return;
             }
 
-            call.Sending.PendingCredit += bytes;
+            call.Sending.UnsentGrant += bytes;
             _queue.EnqueueControl(call);
         }
 
@@ -80,10 +80,10 @@ internal sealed partial class FrameSender
     {
         using (SendGate.Scope scope = _gate.Enter())
         {
-            call.Sending.Window += bytes;
-            if (call.Sending.Window > PeerLimits.LargestCallWindow)
+            call.Sending.Credit += bytes;
+            if (call.Sending.Credit > PeerLimits.LargestCallWindow)
             {
-                throw new ProtocolException($"Credit of {call.Sending.Window} bytes for call {call.Id}.");
+                throw new ProtocolException($"Credit of {call.Sending.Credit} bytes for call {call.Id}.");
             }
 
             if (scope.IsClosed || !call.Sending.HasQueued)
@@ -92,13 +92,13 @@ internal sealed partial class FrameSender
             }
 
             _queue.EnqueueReady(call);
-            call.Sending.Set(SendFlags.ReaderSends);
+            call.Sending.Set(SendStateFlags.ReaderSends);
         }
 
         SendReady();
         using (SendGate.Scope scope = _gate.Enter())
         {
-            call.Sending.Set(SendFlags.ReaderSends, false);
+            call.Sending.Set(SendStateFlags.ReaderSends, false);
         }
     }
 
@@ -143,23 +143,23 @@ internal sealed partial class FrameSender
             _queue.Enqueue(call, queued);
         }
 
-        scope.PublishOrDefer();
+        scope.PublishOrDeferOnExit();
         return isSent;
     }
 
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (CannotSendMessages(scope, call) || call.Sending.Is(SendFlags.PartsStopped) || !_queue.CanSendNow(call))
+        if (CannotSendMessages(scope, call) || call.Sending.Is(SendStateFlags.PartsStopped) || !_queue.CanSendNow(call))
         {
             return 0;
         }
 
-        scope.Publish();
+        scope.PublishOnExit();
         return _writer.WritePart(call, flags, part, wholeLength);
     }
 
     // The caller holds the gate.
     private static bool CannotSendMessages(in SendGate.Scope scope, ConnectionCall call) =>
-        scope.IsClosed || OutboundQueue.IsSendingOver(call) || call.Sending.Is(SendFlags.MessagesStopped);
+        scope.IsClosed || OutboundQueue.IsSendingOver(call) || call.Sending.Is(SendStateFlags.MessagesStopped);
 }

@@ -17,10 +17,10 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>Returns a task that completes when a one-way call that waits for room must try again.</summary>
-    public Task WhenRoomAsync(ConnectionCall call)
+    public Task WhenMayRetryAsync(ConnectionCall call)
     {
         using SendGate.Scope scope = _gate.Enter();
-        return OneWay.WhenRoomAsync(call);
+        return OneWayCalls.WhenMayRetryAsync(call);
     }
 
     /// <summary>
@@ -32,11 +32,11 @@ internal sealed partial class FrameSender
         using SendGate.Scope scope = _gate.Enter();
         if (onlyIfHalfFree)
         {
-            OneWay.WakeFirstIfHalfFree();
+            OneWayCalls.WakeFirstIfHalfFree();
         }
         else
         {
-            OneWay.WakeFirst();
+            OneWayCalls.WakeFirst();
         }
     }
 
@@ -45,7 +45,7 @@ internal sealed partial class FrameSender
     {
         // Under the gate, so that a call which begins to wait meanwhile is woken, or sees that the peer leaves.
         using SendGate.Scope scope = _gate.Enter();
-        OneWay.WakeAll();
+        OneWayCalls.WakeAll();
     }
 
     // Under the gate.
@@ -53,12 +53,12 @@ internal sealed partial class FrameSender
     {
         long cost = call.Sending.OneWayCost;
         call.Sending.OneWayCost = cost + headBytes;
-        if (OneWay.TryAdd(call))
+        if (OneWayCalls.TryAdd(call))
         {
             return StartResult.Started;
         }
 
         call.Sending.OneWayCost = cost;
-        return StartResult.NoRoom;
+        return StartResult.WindowFull;
     }
 }

@@ -15,7 +15,7 @@ namespace RpcOverShm.Connections;
 internal sealed partial class FrameSender
 {
     // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
-    private const int InlineLimitBytes = 16 << 10;
+    private const int MaxSingleRecordBytes = 16 << 10;
 
     // A thread sends its own message while the ring has space, but frames of other calls for two turns only: it may
     // hold the reader role, and no thread reads while it sends. Two turns are eight records of up to 32 KiB.
@@ -40,7 +40,7 @@ internal sealed partial class FrameSender
         _link = link;
         Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
         Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor, link.OwnLimits.CallWindow);
-        OneWay = new OneWayCalls(Outgoing, link.PeerLimits);
+        OneWayCalls = new OneWayCalls(Outgoing, link.PeerLimits);
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
         _gate = new SendGate(link, role, _writer);
@@ -55,13 +55,13 @@ internal sealed partial class FrameSender
     /// <summary>
     /// The maximum total bytes of head and message in the first or last frame of a call. It can only grow.
     /// </summary>
-    public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
+    public int SingleRecordBytes => Math.Min(MaxSingleRecordBytes, _writer.MaxPayloadBytes);
 
     /// <summary>Requests a run of <see cref="SendQueued"/> on the event loop. Set before anything is sent.</summary>
     public Action? RequestLoop { get; set; }
 
     /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
-    public OneWayCalls OneWay { get; }
+    public OneWayCalls OneWayCalls { get; }
 
     /// <summary>Whether queued frames wait for the event loop to send them.</summary>
     public bool HasQueuedForLoop => _isLoopRequested;
@@ -94,7 +94,7 @@ internal sealed partial class FrameSender
             // calls.
             if (scope.IsRetired || (call.IsOneWay && _link.IsPeerLeaving))
             {
-                OneWay.Leave(call);
+                OneWayCalls.Leave(call);
                 return StartResult.Closed;
             }
 
@@ -113,7 +113,7 @@ internal sealed partial class FrameSender
             }
             else if (Outgoing.TryAdd(call))
             {
-                call.Sending.Window = _link.PeerLimits.CallWindow;
+                call.Sending.Credit = _link.PeerLimits.CallWindow;
             }
             else
             {
@@ -123,11 +123,11 @@ internal sealed partial class FrameSender
             isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
             if (isDeferred)
             {
-                scope.Defer();
+                scope.DeferOnExit();
             }
             else
             {
-                scope.PublishOrDefer();
+                scope.PublishOrDeferOnExit();
             }
         }
 
@@ -157,7 +157,7 @@ internal sealed partial class FrameSender
             }
 
             isSent = _queue.TryWriteOrQueue(call, kind, flags, head, body);
-            scope.PublishOrDefer();
+            scope.PublishOrDeferOnExit();
         }
 
         if (!isSent)
@@ -198,14 +198,14 @@ internal sealed partial class FrameSender
         Unpark();
         for (int turns = 0; turns < MaxTurnsOfLoop; turns++)
         {
-            TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
+            TurnResult result = TakeTurn(isParking: true, out bool isParked);
             if (isParked)
             {
                 _isLoopRequested = true;
                 return;
             }
 
-            if (outcome == TurnResult.Idle)
+            if (result == TurnResult.Idle)
             {
                 return;
             }
@@ -222,7 +222,7 @@ internal sealed partial class FrameSender
         using (SendGate.Scope scope = _gate.Enter())
         {
             scope.Retire();
-            OneWay.WakeAll();
+            OneWayCalls.WakeAll();
         }
     }
 
@@ -234,7 +234,7 @@ internal sealed partial class FrameSender
             Debug.Assert(!scope.IsClosed, "The writing side leaves the link once.");
             scope.Close();
             _queue.Clear();
-            OneWay.WakeAll();
+            OneWayCalls.WakeAll();
         }
 
         _link.Leave();
@@ -249,16 +249,17 @@ internal sealed partial class FrameSender
     /// </summary>
     private void SendReady(ConnectionCall? own = null)
     {
-        TurnResult outcome;
+        TurnResult result;
         int turns = 0;
         do
         {
-            outcome = TakeTurn(isParking: false, out _);
+            result = TakeTurn(isParking: false, out _);
             turns++;
         }
-        while (outcome == TurnResult.More && (turns < MaxTurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
+        while (result == TurnResult.More
+            && (turns < MaxTurnsForOthers || own?.Sending.Is(SendStateFlags.Ready) == true));
 
-        if (outcome != TurnResult.Idle)
+        if (result != TurnResult.Idle)
         {
             DeferToLoop();
         }
@@ -300,7 +301,7 @@ internal sealed partial class FrameSender
             isParked = _writer.TryParkForSpace();
         }
 
-        scope.Publish();
+        scope.PublishOnExit();
         return _writer.Corruption is null ? result : TurnResult.Idle;
     }
 }

@@ -24,7 +24,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
-    private Doorbell _doorbell; // for records that are published already
+    private WakeMethods _wakeMethods; // for records that are published already
     private List<ConnectionCall>? _toQueue;
 
     /// <summary>The exception for an invalid ring head of the peer, which closes the link; null if none.</summary>
@@ -86,10 +86,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     public WriteResult WriteNext(ConnectionCall call)
     {
         OutboundFrame frame = call.Sending.First!;
-        WriteResult outcome = frame.Kind == FrameKind.Message
+        WriteResult result = frame.Kind == FrameKind.Message
             ? WriteMessagePart(call, frame)
             : WriteHeadPart(call, frame);
-        if (outcome == WriteResult.Written && frame.IsSent)
+        if (result == WriteResult.Written && frame.IsSent)
         {
             call.Sending.Dequeue();
             Finish(call, frame);
@@ -100,7 +100,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             }
         }
 
-        return outcome;
+        return result;
     }
 
     /// <summary>
@@ -112,36 +112,36 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         ref CallSendState sending = ref call.Sending;
         if (call.IsEndedByPeer)
         {
-            sending.Set(SendFlags.HalfClosePending | SendFlags.CancelPending, false);
-            sending.PendingCredit = 0;
+            sending.Set(SendStateFlags.HalfClosePending | SendStateFlags.CancelPending, false);
+            sending.UnsentGrant = 0;
             return true;
         }
 
-        if (sending.Is(SendFlags.HalfClosePending) && !TryWriteControl(call.Id, FrameKind.HalfClose))
+        if (sending.Is(SendStateFlags.HalfClosePending) && !TryWriteControl(call.Id, FrameKind.HalfClose))
         {
             return false;
         }
 
-        sending.Set(SendFlags.HalfClosePending, false);
-        if (sending.Is(SendFlags.CancelPending))
+        sending.Set(SendStateFlags.HalfClosePending, false);
+        if (sending.Is(SendStateFlags.CancelPending))
         {
             if (!TryWriteControl(call.Id, FrameKind.Cancel))
             {
                 return false;
             }
 
-            sending.Set(SendFlags.CancelPending, false);
-            sending.PendingCredit = 0;
+            sending.Set(SendStateFlags.CancelPending, false);
+            sending.UnsentGrant = 0;
         }
 
-        if (sending.PendingCredit > 0 && sending.Phase == CallSendPhase.Open)
+        if (sending.UnsentGrant > 0 && sending.Phase == CallSendPhase.Open)
         {
-            if (!TryWriteControl(call.Id, FrameKind.Credit, sending.PendingCredit))
+            if (!TryWriteControl(call.Id, FrameKind.Credit, sending.UnsentGrant))
             {
                 return false;
             }
 
-            sending.PendingCredit = 0;
+            sending.UnsentGrant = 0;
         }
 
         return true;
@@ -150,13 +150,13 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
 
     /// <summary>Publishes all written records. Returns how the peer must be woken after leaving the gate.</summary>
-    public Doorbell Publish()
+    public WakeMethods Publish()
     {
         if (_ring.HasUnpublished)
         {
             // CRASH record-written: the ring contains records that the tail does not cover. The peer never sees them.
             CrashPoint.Reach(CrashPoint.RecordWritten);
-            _doorbell |= _ring.Publish();
+            _wakeMethods |= _ring.Publish();
 
             // CRASH tail-published: the peer may sleep without a wake-up. The end of the socket wakes it, and it reads
             // the records.
@@ -170,11 +170,11 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// Returns how the peer must be woken for records already published, and resets that. The caller wakes it after
     /// leaving the gate.
     /// </summary>
-    public Doorbell TakeWakeUp()
+    public WakeMethods TakeWakeUp()
     {
-        Doorbell doorbell = _doorbell;
-        _doorbell = Doorbell.None;
-        return doorbell;
+        WakeMethods wakeMethods = _wakeMethods;
+        _wakeMethods = WakeMethods.None;
+        return wakeMethods;
     }
 
     /// <summary>
@@ -186,7 +186,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         bool isParked = false;
         try
         {
-            isParked = _ring.ParkForSpace(Doorbell.Socket) is not null;
+            isParked = _ring.ParkForSpace(WakeMethods.Doorbell) is not null;
         }
         catch (RingCorruptedException exception)
         {
@@ -214,7 +214,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     private void Finish(ConnectionCall call, OutboundFrame frame)
     {
-        bool isSentByReader = call.Sending.Is(SendFlags.ReaderSends);
+        bool isSentByReader = call.Sending.Is(SendStateFlags.ReaderSends);
         if (!isSentByReader && !call.RunsOnBlockedThread)
         {
             frame.Finish();
@@ -266,7 +266,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             return most;
         }
 
-        long credit = call.Sending.Window - CreditPerRecord;
+        long credit = call.Sending.Credit - CreditPerRecord;
         return credit >= most || credit >= MinPartBytes ? (int)Math.Min(most, credit) : -1;
     }
 
@@ -277,7 +277,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private bool TryWriteMessageRecord(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
     {
-        bool isBegun = call.Sending.Is(SendFlags.MessageBegun);
+        bool isBegun = call.Sending.Is(SendStateFlags.MessageBegun);
         FrameKind kind = isBegun ? FrameKind.MessageChunk : FrameKind.Message;
         FrameFlags here = (isBegun ? 0 : flags & FrameFlags.Single) | (isLast ? flags & FrameFlags.HalfClose : 0);
         if (!TryWrite(call.Id, kind, here, default, part, isBegun ? 0 : (uint)wholeLength, isControl: false))
@@ -287,10 +287,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
         if ((flags & FrameFlags.Single) == 0)
         {
-            call.Sending.Window -= part.Length + CreditPerRecord;
+            call.Sending.Credit -= part.Length + CreditPerRecord;
         }
 
-        call.Sending.Set(SendFlags.MessageBegun, !isLast);
+        call.Sending.Set(SendStateFlags.MessageBegun, !isLast);
         call.IsRequestComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
         PublishIfLarge();
         return true;
@@ -329,7 +329,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     {
         if (_ring.UnpublishedBytes >= PublishBytes)
         {
-            _doorbell |= _ring.Publish();
+            _wakeMethods |= _ring.Publish();
         }
     }
 

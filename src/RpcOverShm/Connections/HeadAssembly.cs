@@ -16,7 +16,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     // The memory that an incomplete head and its call use besides the bytes of the head.
     private const int OverheadBytes = 1 << 10;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly PooledBufferWriter _bytes = new();
     private BufferCharge _charge = new(budget);
     private DueTime? _due; // null without a time limit
@@ -32,7 +32,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     public bool IsTooLarge { get; private set; }
 
     /// <summary>The budget that had no room for the head; null if it was not dropped for that.</summary>
-    public BufferBudget? Full { get; private set; }
+    public BufferBudget? Exceeded { get; private set; }
 
     /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.WrittenSpan;
@@ -43,7 +43,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// </summary>
     public void DropAfter(TimeSpan limit, Action<TimeSpan> onLate)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             bool isDropped = false; // DueTime runs an action again that has thrown OutOfMemoryException
             _due = new DueTime(limit, () =>
@@ -63,7 +63,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// </summary>
     public bool Append(ReadOnlySpan<byte> bytes)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isEnded || IsTooLarge)
             {
@@ -72,8 +72,8 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
 
             IsTooLarge = bytes.Length > limitBytes - _bytes.Length;
             long memory = OverheadBytes + ((_bytes.Length + bytes.Length) * 2L);
-            Full = IsTooLarge ? null : _charge.TryGrow(memory);
-            _isEnded = Full is not null;
+            Exceeded = IsTooLarge ? null : _charge.Grow(memory);
+            _isEnded = Exceeded is not null;
             if (IsTooLarge || _isEnded)
             {
                 Free();
@@ -91,7 +91,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// </summary>
     public bool TryEnd()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             bool isFirst = !_isEnded;
             _isEnded = true;
@@ -116,14 +116,14 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>Frees the bytes. Only the thread that has ended the assembling calls this.</summary>
     public void Dispose()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isEnded = true;
             Free();
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private void Free()
     {
         _bytes.Dispose();

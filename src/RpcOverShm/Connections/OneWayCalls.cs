@@ -14,8 +14,8 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// </summary>
     public const int BytesPerCall = 1 << 10;
 
-    private readonly LinkedList<Waiter> _waiters = new();
-    private readonly Dictionary<ConnectionCall, LinkedListNode<Waiter>> _byCall = [];
+    private readonly LinkedList<WaitingCall> _waiters = new();
+    private readonly Dictionary<ConnectionCall, LinkedListNode<WaitingCall>> _byCall = [];
     private volatile bool _hasWaiters;
     private long _started;  // the cost of all calls so far
     private long _returned; // of that, the cost of those that have ended; changed by any thread
@@ -26,11 +26,11 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>The cost of the calls whose End was not received.</summary>
     public long Bytes => _started - Volatile.Read(ref _returned);
 
-    private bool HasRoom => Bytes < peer.CallWindow && HasSlot(calls.OneWay.Count);
+    private bool HasCapacity => Bytes < peer.CallWindow && HasSlot(calls.OneWayCounter.Count);
 
     /// <summary>
     /// Adds a call and its cost if there is room and no earlier call waits. Otherwise the call joins the waiting calls;
-    /// see <see cref="WhenRoomAsync"/>.
+    /// see <see cref="WhenMayRetryAsync"/>.
     /// </summary>
     public bool TryAdd(ConnectionCall call)
     {
@@ -39,16 +39,16 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
             return true;
         }
 
-        if (!_byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter))
+        if (!_byCall.TryGetValue(call, out LinkedListNode<WaitingCall>? node))
         {
-            waiter = new LinkedListNode<Waiter>(new Waiter(call));
-            _byCall.Add(call, waiter);
-            _waiters.AddLast(waiter);
+            node = new LinkedListNode<WaitingCall>(new WaitingCall(call));
+            _byCall.Add(call, node);
+            _waiters.AddLast(node);
             _hasWaiters = true;
         }
-        else if (waiter.Value.Due.Task.IsCompleted)
+        else if (node.Value.MayRetry.Task.IsCompleted)
         {
-            waiter.Value.WaitAgain();
+            node.Value.WaitAgain();
         }
 
         // StoreLoad: the call joins the waiting ones before it checks for room again. A reader returns room before it
@@ -58,8 +58,10 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     }
 
     /// <summary>Returns a task that completes when a waiting call must try again, or when it no longer waits.</summary>
-    public Task WhenRoomAsync(ConnectionCall call) =>
-        _byCall.TryGetValue(call, out LinkedListNode<Waiter>? waiter) ? waiter.Value.Due.Task : Task.CompletedTask;
+    public Task WhenMayRetryAsync(ConnectionCall call) =>
+        _byCall.TryGetValue(call, out LinkedListNode<WaitingCall>? node)
+            ? node.Value.MayRetry.Task
+            : Task.CompletedTask;
 
     /// <summary>Returns the room of a call that has ended or was not sent. Any thread may call this.</summary>
     public void Return(ConnectionCall call) => Interlocked.Add(ref _returned, call.Sending.OneWayCost);
@@ -67,11 +69,11 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>Ends the wait of a call that has started, has ended, or starts on another connection.</summary>
     public void Leave(ConnectionCall call)
     {
-        if (_byCall.Remove(call, out LinkedListNode<Waiter>? waiter))
+        if (_byCall.Remove(call, out LinkedListNode<WaitingCall>? node))
         {
-            _waiters.Remove(waiter);
+            _waiters.Remove(node);
             _hasWaiters = _waiters.Count > 0;
-            waiter.Value.Due.TrySetResult();
+            node.Value.MayRetry.TrySetResult();
         }
 
         WakeFirst();
@@ -80,9 +82,9 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>Has the first waiting call try again, if there is room for it.</summary>
     public void WakeFirst()
     {
-        if (_waiters.First is { } first && HasRoom)
+        if (_waiters.First is { } first && HasCapacity)
         {
-            first.Value.Due.TrySetResult();
+            first.Value.MayRetry.TrySetResult();
         }
     }
 
@@ -102,19 +104,19 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// </summary>
     public void WakeAll()
     {
-        foreach (Waiter waiter in _waiters)
+        foreach (WaitingCall waiter in _waiters)
         {
-            waiter.Due.TrySetResult();
+            waiter.MayRetry.TrySetResult();
         }
     }
 
     // Half of the slots are for other calls.
     private bool HasSlot(int used) =>
-        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.TwoWay.Count < peer.MaxCalls;
+        used < Math.Max(1, peer.MaxCalls / 2) && used + calls.TwoWayCounter.Count < peer.MaxCalls;
 
     private bool TryAddNow(ConnectionCall call)
     {
-        if ((_waiters.First is { } first && first.Value.Call != call) || !HasRoom || !calls.TryAdd(call))
+        if ((_waiters.First is { } first && first.Value.Call != call) || !HasCapacity || !calls.TryAdd(call))
         {
             return false;
         }
@@ -129,9 +131,9 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     }
 
     /// <summary>A waiting call.</summary>
-    private sealed class Waiter
+    private sealed class WaitingCall
     {
-        public Waiter(ConnectionCall call)
+        public WaitingCall(ConnectionCall call)
         {
             Call = call;
             WaitAgain();
@@ -143,9 +145,9 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
         /// Completes when the call is to try again. For a blocking call, the continuation signals its thread and runs
         /// under the gate: no thread of the pool is needed for that.
         /// </summary>
-        public TaskCompletionSource Due { get; private set; } = null!;
+        public TaskCompletionSource MayRetry { get; private set; } = null!;
 
-        public void WaitAgain() => Due = new TaskCompletionSource(
-            Call.Waiter is null ? TaskCreationOptions.RunContinuationsAsynchronously : TaskCreationOptions.None);
+        public void WaitAgain() => MayRetry = new TaskCompletionSource(
+            Call.Latch is null ? TaskCreationOptions.RunContinuationsAsynchronously : TaskCreationOptions.None);
     }
 }

@@ -15,7 +15,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     // The memory that a queued frame uses besides its array.
     private const int OverheadBytes = 192;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private byte[]? _buffer;
     private TaskCompletionSource<bool>? _finished;
     private BufferBudget? _budget; // the budget that is charged for the frame; null for none
@@ -107,7 +107,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
             _buffer = null;
         }
 
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isFinished = true;
             return _finished is not null;
@@ -128,7 +128,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// </summary>
     public Task<bool> WaitUntilFinishedAsync()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isFinished)
             {

@@ -45,9 +45,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues a call with queued frames for a turn. If it then lacks credit, it leaves the queue.</summary>
     public void EnqueueReady(ConnectionCall call)
     {
-        if (call.Sending.HasQueued && !call.Sending.Is(SendFlags.Ready))
+        if (call.Sending.HasQueued && !call.Sending.Is(SendStateFlags.Ready))
         {
-            call.Sending.Set(SendFlags.Ready);
+            call.Sending.Set(SendStateFlags.Ready);
             _ready.Enqueue(call);
         }
     }
@@ -55,9 +55,9 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
     public void EnqueueControl(ConnectionCall call)
     {
-        if (!call.Sending.Is(SendFlags.ControlQueued))
+        if (!call.Sending.Is(SendStateFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.ControlQueued);
+            call.Sending.Set(SendStateFlags.ControlQueued);
             _control.Enqueue(call);
         }
     }
@@ -88,16 +88,16 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
-        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.ControlQueued);
-        if (call.Sending.Is(SendFlags.Ready))
+        bool wasHere = call.Sending.Is(SendStateFlags.Ready | SendStateFlags.ControlQueued);
+        if (call.Sending.Is(SendStateFlags.Ready))
         {
-            call.Sending.Set(SendFlags.Ready, false);
+            call.Sending.Set(SendStateFlags.Ready, false);
             RemoveFrom(_ready, call);
         }
 
-        if (call.Sending.Is(SendFlags.ControlQueued))
+        if (call.Sending.Is(SendStateFlags.ControlQueued))
         {
-            call.Sending.Set(SendFlags.ControlQueued, false);
+            call.Sending.Set(SendStateFlags.ControlQueued, false);
             RemoveFrom(_control, call);
         }
 
@@ -134,16 +134,16 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 Drop(call);
             }
 
-            WriteResult outcome = call.Sending.HasQueued ? writer.WriteNext(call) : WriteResult.NoCredit;
-            if (outcome == WriteResult.NoSpace)
+            WriteResult result = call.Sending.HasQueued ? writer.WriteNext(call) : WriteResult.NoCredit;
+            if (result == WriteResult.NoSpace)
             {
                 return TurnResult.NoSpace;
             }
 
             // The next call gets its turn. This one is queued again if it has more to send.
             _ready.Dequeue();
-            call.Sending.Set(SendFlags.Ready, false);
-            if (outcome == WriteResult.Written)
+            call.Sending.Set(SendStateFlags.Ready, false);
+            if (result == WriteResult.Written)
             {
                 EnqueueReady(call);
             }
@@ -180,7 +180,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
                 return false;
             }
 
-            call.Sending.Set(SendFlags.ControlQueued, false);
+            call.Sending.Set(SendStateFlags.ControlQueued, false);
             _control.Dequeue();
         }
 

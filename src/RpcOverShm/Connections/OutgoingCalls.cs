@@ -22,10 +22,10 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     private int _used;              // slots assigned at least once
 
     /// <summary>Counts the active calls that are not one-way.</summary>
-    public DrainCounter TwoWay { get; } = new();
+    public DrainCounter TwoWayCounter { get; } = new();
 
     /// <summary>Counts the active one-way calls: no thread waits for their end.</summary>
-    public DrainCounter OneWay { get; } = new();
+    public DrainCounter OneWayCounter { get; } = new();
 
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
     public bool TryAdd(ConnectionCall call)
@@ -101,7 +101,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
             .OfType<ConnectionCall>(),
     ];
 
-    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWay : TwoWay;
+    private DrainCounter CounterOf(ConnectionCall call) => call.IsOneWay ? OneWayCounter : TwoWayCounter;
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 

@@ -16,7 +16,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     // More frames would keep the peer waiting for longer than a wake-up takes.
     private const int MaxDeferredFrames = 16;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
     private int _deferredFrames;        // since the last publish; guarded by the gate
     private bool _isClosed;
@@ -28,7 +28,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     /// <summary>Enters the gate; see <see cref="FrameSender"/> for what may happen inside.</summary>
     public Scope Enter()
     {
-        _gate.Take();
+        _lock.Take();
         return new Scope(this);
     }
 
@@ -41,12 +41,12 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
         if (_hasDeferred)
         {
             using Scope scope = Enter();
-            scope.Publish();
+            scope.PublishOnExit();
         }
     }
 
     // The caller holds the gate. Returns how the peer must be woken after leaving the gate.
-    private Doorbell PublishNow()
+    private WakeMethods PublishNow()
     {
         _hasDeferred = false;
         _deferredFrames = 0;
@@ -54,7 +54,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     }
 
     // The caller holds the gate.
-    private Doorbell DeferIfMoreToRead()
+    private WakeMethods DeferIfMoreToRead()
     {
         if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MaxDeferredFrames)
         {
@@ -72,7 +72,7 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
     private List<ConnectionCall>? TakeCallsToQueue() => writer.TakeCallsToQueue();
 
     // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.
-    private Doorbell DeferForBatch()
+    private WakeMethods DeferForBatch()
     {
         _hasDeferred = true;
         return writer.TakeWakeUp();
@@ -93,13 +93,13 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
         public readonly bool IsRetired => gate._isRetired;
 
         /// <summary>Requests to publish the written records.</summary>
-        public void Publish() => _publication = Publication.Now;
+        public void PublishOnExit() => _publication = Publication.Now;
 
         /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
-        public void PublishOrDefer() => _publication = Publication.UnlessMoreToRead;
+        public void PublishOrDeferOnExit() => _publication = Publication.UnlessMoreToRead;
 
         /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
-        public void Defer() => _publication = Publication.WithBatch;
+        public void DeferOnExit() => _publication = Publication.WithBatch;
 
         /// <summary>Lets no outgoing call start any more; frames of other calls are still written.</summary>
         public readonly void Retire() => gate._isRetired = true;
@@ -113,28 +113,28 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
 
         public readonly void Dispose()
         {
-            Doorbell doorbell = Doorbell.None;
+            WakeMethods wakeMethods = WakeMethods.None;
             List<ConnectionCall>? toQueue;
             try
             {
                 if (!gate._isClosed)
                 {
-                    doorbell = _publication switch
+                    wakeMethods = _publication switch
                     {
                         Publication.Now => gate.PublishNow(),
                         Publication.UnlessMoreToRead => gate.DeferIfMoreToRead(),
                         Publication.WithBatch => gate.DeferForBatch(),
-                        _ => Doorbell.None,
+                        _ => WakeMethods.None,
                     };
                 }
             }
             finally
             {
                 toQueue = gate.TakeCallsToQueue();
-                gate._gate.Exit();
+                gate._lock.Exit();
             }
 
-            gate.WakePeerOrClose(doorbell);
+            gate.WakePeerOrClose(wakeMethods);
             toQueue?.ForEach(static call => call.QueueUserCode());
         }
     }
@@ -147,12 +147,12 @@ internal sealed class SendGate(PeerLink link, ReaderRole role, FrameWriter write
         WithBatch,
     }
 
-    // Outside the gate: a wake-up is a system call, and closing the link logs.
-    private void WakePeerOrClose(Doorbell doorbell)
+    // Outside the gate: a wake-up is a system call, and closing the link makes several.
+    private void WakePeerOrClose(WakeMethods wakeMethods)
     {
-        if (doorbell != Doorbell.None)
+        if (wakeMethods != WakeMethods.None)
         {
-            link.WakePeerForData(doorbell);
+            link.WakePeerForData(wakeMethods);
         }
 
         if (writer.Corruption is { } corruption)

@@ -7,21 +7,21 @@ namespace RpcOverShm.Connections;
 internal sealed class SleepingCallers
 {
     private readonly List<AutoResetLatch> _waiters = [];
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
 
-    public void Add(AutoResetLatch waiter)
+    public void Add(AutoResetLatch latch)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
-            _waiters.Add(waiter);
+            _waiters.Add(latch);
         }
     }
 
-    public void Remove(AutoResetLatch waiter)
+    public void Remove(AutoResetLatch latch)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
-            _waiters.Remove(waiter);
+            _waiters.Remove(latch);
         }
     }
 
@@ -32,7 +32,7 @@ internal sealed class SleepingCallers
     /// </summary>
     public void SignalOne()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_waiters.Count > 0)
             {
@@ -44,11 +44,11 @@ internal sealed class SleepingCallers
     /// <summary>Signals all callers, after an event that concerns each of them.</summary>
     public void SignalAll()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
-            foreach (AutoResetLatch waiter in _waiters)
+            foreach (AutoResetLatch latch in _waiters)
             {
-                waiter.Signal();
+                latch.Signal();
             }
         }
     }

@@ -15,5 +15,5 @@ internal enum StartResult
     TooManyCalls,
 
     /// <summary>The one-way call waits for room: the peer has not ended enough of the earlier ones.</summary>
-    NoRoom,
+    WindowFull,
 }

@@ -13,7 +13,7 @@ internal static class DeferredLog
     /// <summary>The maximum number of entries in this process that wait or are being written.</summary>
     public const int MaxPending = 256;
 
-    private static readonly Gate s_gate = new();
+    private static readonly UninterruptibleLock s_lock = new();
     private static readonly Queue<(ILogger Logger, Action<ILogger> Write)> s_entries = new();
     private static int s_pending; // entries in the queue or being written
     private static int s_dropped;
@@ -23,7 +23,7 @@ internal static class DeferredLog
     {
         get
         {
-            using (s_gate.Enter())
+            using (s_lock.Enter())
             {
                 return s_pending == 0;
             }
@@ -33,7 +33,7 @@ internal static class DeferredLog
     /// <summary>Queues an entry, or drops it if too many are pending.</summary>
     public static void Write(ILogger logger, Action<ILogger> entry)
     {
-        using (s_gate.Enter())
+        using (s_lock.Enter())
         {
             if (s_pending == MaxPending)
             {
@@ -57,7 +57,7 @@ internal static class DeferredLog
         do
         {
             (ILogger Logger, Action<ILogger> Write) entry;
-            using (s_gate.Enter())
+            using (s_lock.Enter())
             {
                 entry = s_entries.Dequeue();
             }
@@ -65,7 +65,7 @@ internal static class DeferredLog
             // The logger is a GuardedLogger, which never throws.
             entry.Write(entry.Logger);
             int dropped;
-            using (s_gate.Enter())
+            using (s_lock.Enter())
             {
                 (dropped, s_dropped) = (s_dropped, 0);
                 isMore = --s_pending > 0;

@@ -8,7 +8,7 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal static class ProcessCounts
 {
-    private static readonly Gate s_gate = new();
+    private static readonly UninterruptibleLock s_lock = new();
     private static readonly HashSet<ICountedConnection> s_connections = [];
 
     static ProcessCounts()
@@ -73,7 +73,7 @@ internal static class ProcessCounts
     /// <summary>Adds a connection that begins, whose own counters are then read.</summary>
     public static void Add(ICountedConnection connection)
     {
-        using (s_gate.Enter())
+        using (s_lock.Enter())
         {
             s_connections.Add(connection);
         }
@@ -82,7 +82,7 @@ internal static class ProcessCounts
     /// <summary>Removes a connection that has ended. One that was not added is no error.</summary>
     public static void Remove(ICountedConnection connection)
     {
-        using (s_gate.Enter())
+        using (s_lock.Enter())
         {
             s_connections.Remove(connection);
         }
@@ -91,7 +91,7 @@ internal static class ProcessCounts
     private static long Sum(Func<ICountedConnection, long> count)
     {
         ICountedConnection[] connections;
-        using (s_gate.Enter())
+        using (s_lock.Enter())
         {
             connections = [.. s_connections];
         }

@@ -15,7 +15,7 @@ internal sealed class ConnectException(ConnectFailure failure, string message, E
 
     /// <summary>Returns the public exception for this failure, or this exception if there is no publisher.</summary>
     /// <param name="message">The message of the public exception; null for the message of this one.</param>
-    public Exception Publish(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
+    public Exception ToPublicException(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
 }
 
 /// <summary>The reasons for a failure to connect or to listen; numbered like ShmTransportError, for a cast.</summary>

@@ -36,7 +36,7 @@ internal sealed class ConnectionPlaces
     private readonly long _most;
     private readonly string _nameOfMost;
     private readonly Func<long> _maxDescriptors;
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly Dictionary<int, int> _byProcess = [];
     private readonly UserShares _byUser;
     private readonly long _mostOfProcess;
@@ -65,7 +65,7 @@ internal sealed class ConnectionPlaces
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _count;
             }
@@ -76,9 +76,9 @@ internal sealed class ConnectionPlaces
     /// Takes a place. Returns null on success, else the limit that is reached. The holder of a place calls
     /// <see cref="GiveBack"/> once.
     /// </summary>
-    public ReachedLimit? TryTake(PeerIdentity client)
+    public ReachedLimit? Take(PeerIdentity client)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             int own = _byProcess.GetValueOrDefault(client.ProcessId);
             if (_count >= _most)
@@ -110,7 +110,7 @@ internal sealed class ConnectionPlaces
 
     public void GiveBack(PeerIdentity client)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, client.ProcessId);
             if (--own == 0)

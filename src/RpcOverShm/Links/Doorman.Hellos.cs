@@ -50,7 +50,7 @@ internal sealed partial class Doorman
 
     private void WatchIfNew(PendingClient client)
     {
-        if (client.Loop is null && client.TryWatch(Loop!, client.Socket.SafeHandle) is { } problem)
+        if (client.Loop is null && client.Watch(Loop!, client.Socket.SafeHandle) is { } problem)
         {
             throw new SegmentException(problem) { IsShortage = true };
         }

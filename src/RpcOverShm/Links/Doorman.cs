@@ -65,7 +65,7 @@ internal sealed partial class Doorman : DescriptorSource
     {
         // The first run sets the first due time.
         Request();
-        return TryWatch(EventLoop.Door, _socket.SafeHandle);
+        return Watch(EventLoop.Door, _socket.SafeHandle);
     }
 
     /// <summary>Lets the doorman end soon; <see cref="Ended"/> tells when.</summary>
@@ -213,7 +213,7 @@ internal sealed partial class Doorman : DescriptorSource
     private void WatchNewSocket()
     {
         Socket next = _file.Socket;
-        if (next != _socket && TryWatch(Loop!, next.SafeHandle) is null)
+        if (next != _socket && Watch(Loop!, next.SafeHandle) is null)
         {
             // The backlog may hold descriptors of clients.
             ForeignHandles.Shared.Close(_socket);

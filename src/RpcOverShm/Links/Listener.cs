@@ -109,7 +109,7 @@ internal sealed class Listener : IAsyncDisposable
     private static RendezvousLock TakeLock(RendezvousAddress address)
     {
         long start = Stopwatch.GetTimestamp();
-        var pause = new Gate();
+        var pause = new UninterruptibleLock();
         while (true)
         {
             if (RendezvousLock.TryTake(address.LockPath, out int? holder) is { } taken)

@@ -17,9 +17,9 @@ internal sealed class ListeningFile
     private const int Backlog = 512;
 
     private readonly ConnectionSettings _settings;
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _checkLock = new();
     private volatile RendezvousAddress _address;
-    private RendezvousLock _lock; // changed under the gate, by a check
+    private RendezvousLock _lock; // changed under the lock, by a check
     private volatile Socket _socket;
     private SocketFile _file;
     private volatile bool _isEnded;
@@ -69,7 +69,7 @@ internal sealed class ListeningFile
     /// <summary>Accepts no more clients. The files stay.</summary>
     public void EndListening()
     {
-        using (_gate.Enter())
+        using (_checkLock.Enter())
         {
             _isEnded = true;
             SocketCalls.ShutDown(_socket);
@@ -85,7 +85,7 @@ internal sealed class ListeningFile
 
         // CRASH rendezvous-unbound: a lock file without a socket remains, as after rendezvous-locked.
         CrashPoint.Reach(CrashPoint.RendezvousUnbound);
-        using (_gate.Enter())
+        using (_checkLock.Enter())
         {
             _lock.Dispose();
         }
@@ -154,7 +154,7 @@ internal sealed class ListeningFile
             }
 
             (Socket next, SocketFile file) = Bind(now, _settings.Access);
-            using (_gate.Enter())
+            using (_checkLock.Enter())
             {
                 if (_isEnded)
                 {

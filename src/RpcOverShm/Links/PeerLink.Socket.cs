@@ -75,14 +75,14 @@ internal sealed partial class PeerLink
         }
     }
 
-    private void RingSocket(Doorbell doorbell)
+    private void RingSocket(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Futex) != 0)
+        if ((wakeMethods & WakeMethods.Futex) != 0)
         {
             ProcessCounts.FutexWakeUps.Add(); // The caller has just issued it.
         }
 
-        if ((doorbell & Doorbell.Socket) == 0 || IsClosed)
+        if ((wakeMethods & WakeMethods.Doorbell) == 0 || IsClosed)
         {
             return;
         }

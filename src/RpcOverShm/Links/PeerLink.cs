@@ -137,7 +137,7 @@ internal sealed partial class PeerLink
         _source = source;
         DeferredLog.Write(_logger, log => ShmLog.ConnectionOpened(log, ConnectionId, Identity.ToString()));
         EventLoopGroup loops = IsAcceptor ? EventLoopGroup.Servers : EventLoopGroup.Channels;
-        if (loops.TryAdd(source, _socket.SafeHandle) is { } problem)
+        if (loops.Add(source, _socket.SafeHandle) is { } problem)
         {
             Close(new CloseReason(CloseKind.NoResources, problem));
         }
@@ -174,26 +174,26 @@ internal sealed partial class PeerLink
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
     /// <summary>Wakes a peer that sleeps for data of this side. Any thread may call this.</summary>
-    public void WakePeerForData(Doorbell doorbell)
+    public void WakePeerForData(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Futex) != 0 && TryEnter())
+        if ((wakeMethods & WakeMethods.Futex) != 0 && TryEnter())
         {
             _signal.Wake(new SharedWord(ref _own.Tail));
             Leave();
         }
 
-        RingSocket(doorbell);
+        RingSocket(wakeMethods);
     }
 
     /// <summary>Wakes a peer that sleeps for space that this side releases. Only for the reading side.</summary>
-    public void WakePeerForSpace(Doorbell doorbell)
+    public void WakePeerForSpace(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Futex) != 0)
+        if ((wakeMethods & WakeMethods.Futex) != 0)
         {
             _signal.Wake(new SharedWord(ref _own.Head));
         }
 
-        RingSocket(doorbell);
+        RingSocket(wakeMethods);
     }
 
     /// <summary>Wakes every thread of this side that sleeps on a ring, so that it checks its condition again.</summary>
@@ -293,7 +293,7 @@ internal sealed partial class PeerLink
 
         try
         {
-            TellAndLetGo(reason);
+            ReportAndRelease(reason);
         }
         finally
         {
@@ -358,14 +358,14 @@ internal sealed partial class PeerLink
         }
     }
 
-    private void TellAndLetGo(CloseReason reason)
+    private void ReportAndRelease(CloseReason reason)
     {
         if (reason.Kind == CloseKind.PeerLost)
         {
             ProcessCounts.PeerDeaths.Add();
         }
 
-        // The caller may hold the reader role or a gate, and the user's logger may block.
+        // The caller may hold the reader role or a lock, and the user's logger may block.
         DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
         if (reason.Refusal is { } refusal)
         {

@@ -12,7 +12,7 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal sealed class ProcessWatch
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly Dictionary<ProcessKey, Watched> _joinable = [];
 
     /// <summary>The watch of the clients of this process's servers.</summary>
@@ -29,7 +29,7 @@ internal sealed class ProcessWatch
     /// <returns>Null and the reason if the system does not watch the descriptor.</returns>
     public IDisposable? TryWatch(ProcessDescriptor process, EventLoop loop, Action onExit, out string? problem)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             // Before Linux 6.9 the id is all there is, and it may be that of a new process.
             if (_joinable.TryGetValue(process.Key, out Watched? known) && !known.Process.HasExited)
@@ -41,7 +41,7 @@ internal sealed class ProcessWatch
             }
 
             var watched = new Watched(this, process, onExit);
-            if (watched.TryWatch(loop, process.Handle) is { } reason)
+            if (watched.Watch(loop, process.Handle) is { } reason)
             {
                 process.Dispose();
                 problem = $"its event loop does not take the descriptor ({reason.TrimEnd('.')})";
@@ -77,7 +77,7 @@ internal sealed class ProcessWatch
 
     private void Unwatch(Watched watched, Action onExit)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (watched.OnExit.Remove(onExit) && watched.OnExit.Count == 0)
             {
@@ -89,7 +89,7 @@ internal sealed class ProcessWatch
     private void OnExited(Watched watched)
     {
         Action[] actions;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             // The last action may have been taken back at this moment.
             if (watched.OnExit.Count == 0)
@@ -105,7 +105,7 @@ internal sealed class ProcessWatch
         Array.ForEach(actions, static onExit => onExit());
     }
 
-    // The caller holds the gate.
+    // The caller holds the lock.
     private void End(Watched watched)
     {
         watched.EndWatch();

@@ -52,7 +52,7 @@ internal static class ServerHandshake
             return Refuse(socket, settings, RefusalReason.NoResources, excess);
         }
 
-        if (places.TryTake(client) is { } reached)
+        if (places.Take(client) is { } reached)
         {
             return RefuseFull(socket, settings, reached);
         }

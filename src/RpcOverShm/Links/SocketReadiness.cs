@@ -28,7 +28,7 @@ internal sealed class SocketReadiness : DescriptorSource
         }
 
         var wait = new SocketReadiness();
-        if (wait.TryWatch(EventLoop.Door, socket.SafeHandle) is { } problem)
+        if (wait.Watch(EventLoop.Door, socket.SafeHandle) is { } problem)
         {
             throw new IOException(problem);
         }

@@ -13,7 +13,7 @@ internal sealed class AttemptState<TResponse>(
     ResponseMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly TaskCompletionSource<Attempt<TResponse>> _whenCommitted =
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -36,7 +36,7 @@ internal sealed class AttemptState<TResponse>(
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _inFlight;
             }
@@ -52,7 +52,7 @@ internal sealed class AttemptState<TResponse>(
     /// </summary>
     public bool TryBegin(Attempt<TResponse> attempt)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_committed is not null)
             {
@@ -71,7 +71,7 @@ internal sealed class AttemptState<TResponse>(
     /// </summary>
     public bool TryPause(Attempt<TResponse> attempt)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_inFlight != attempt || !requests.TryRestart())
             {
@@ -86,7 +86,7 @@ internal sealed class AttemptState<TResponse>(
     /// <summary>Commits an attempt if it is the one in flight.</summary>
     public void Commit(Attempt<TResponse> attempt, CommitReason reason)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_inFlight != attempt)
             {
@@ -104,7 +104,7 @@ internal sealed class AttemptState<TResponse>(
     {
         Attempt<TResponse> attempt;
         bool isCommit;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isGivenUp = true;
             isCommit = _committed is null;
@@ -142,7 +142,7 @@ internal sealed class AttemptState<TResponse>(
         return attempt;
     }
 
-    // Under the gate.
+    // Under the lock.
     private void Settle(Attempt<TResponse> attempt)
     {
         _inFlight = null;

@@ -267,7 +267,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         {
             // Pending writes must fail with the call's outcome, not with the ObjectDisposedException that a write on
             // a disposed attempt throws.
-            _requests.End(attempt.Call.IsOver ? attempt.Call.ToException() : failure);
+            _requests.End(attempt.Call.HasEnd ? attempt.Call.ToException() : failure);
         }
     }
 

@@ -13,7 +13,7 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
     where TRequest : class
     where TResponse : class
 {
-    protected override Task<bool> StartWrite(TRequest message)
+    protected override Task<bool> StartWriteAsync(TRequest message)
     {
         SerializedMessage bytes;
         try
@@ -29,7 +29,7 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
         return Call.WriteAsync(bytes, WriteOptions);
     }
 
-    protected override Task HalfClose()
+    protected override Task HalfCloseAsync()
     {
         Call.CompleteRequests();
         return Task.CompletedTask;

@@ -14,7 +14,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>The cost of a kept request besides its bytes: its objects and its place in the list.</summary>
     public const int BytesPerRequest = 208;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly List<Entry> _entries = [];
     private TaskCompletionSource? _more; // wakes an attempt that has sent all entries
     private long _keptBytes;
@@ -32,7 +32,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Charges the single request of a call without a request stream to the budget.</summary>
     public void Keep(SerializedMessage message)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             Charge(message.Length);
         }
@@ -42,7 +42,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         var entry = new Entry(message, options);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_end is not null)
             {
@@ -60,7 +60,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Marks the end of the requests.</summary>
     public void Complete()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isComplete = true;
             WakeSender();
@@ -73,7 +73,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// </summary>
     public bool TryRestart()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_isFinal || _isOverflowing)
             {
@@ -91,7 +91,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Marks the current attempt as the last one, and drops the requests that it has taken.</summary>
     public void MarkFinal()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isFinal = true;
             budget.GiveBack(_keptBytes);
@@ -104,7 +104,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public void End(Exception end)
     {
         Entry[] waiting;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _end ??= end;
             waiting = [.. _entries];
@@ -154,7 +154,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
     private bool IsToBeCompleted(int sender)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             return sender == _sender && _end is null;
         }
@@ -166,7 +166,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         while (true)
         {
             Task more;
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 int place = index - _dropped;
                 if (sender != _sender || _end is not null || (place == _entries.Count && _isComplete))
@@ -189,7 +189,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
     private void RecordSent(int sender, int count)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (sender == _sender)
             {
@@ -199,7 +199,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private void DropSent()
     {
         if (_isFinal)
@@ -210,7 +210,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate. A request beyond the budget is not counted: it makes the attempt the last one.
+    // Under the lock. A request beyond the budget is not counted: it makes the attempt the last one.
     private void Charge(int length)
     {
         if (_isFinal || _isOverflowing)
@@ -229,7 +229,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate; the sender continues on the thread pool.
+    // Under the lock; the sender continues on the thread pool.
     private void WakeSender()
     {
         _more?.SetResult();

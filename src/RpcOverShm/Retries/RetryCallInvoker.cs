@@ -151,7 +151,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         CallInspection? inspection)
         where TResponse : class
     {
-        var single = isStream ? null : new SingleResponseCall<TResponse>(method, waiter: null);
+        var single = isStream ? null : new SingleResponseCall<TResponse>(method, latch: null);
         var stream = isStream ? new StreamResponseCall<TResponse>(method) : null;
         ClientCall call = (ClientCall?)single ?? stream!;
         call.Inspection = inspection;
@@ -166,7 +166,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
         else
         {
-            _ = invoker.Start(call, method, host, options, message, isObservable: false);
+            _ = invoker.StartAsync(call, method, host, options, message, isObservable: false);
         }
 
         return new Attempt<TResponse>(call, single?.ResponseAsync, stream?.Responses, requests);

@@ -8,7 +8,7 @@ namespace RpcOverShm.Retries;
 /// </summary>
 internal sealed class RetryThrottle
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly double _maxTokens;
     private readonly double _tokenRatio;
     private double _tokens;
@@ -23,7 +23,7 @@ internal sealed class RetryThrottle
     /// <summary>Records a call that succeeded.</summary>
     public void RecordSuccess()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _tokens = Math.Min(_maxTokens, _tokens + _tokenRatio);
         }
@@ -32,7 +32,7 @@ internal sealed class RetryThrottle
     /// <summary>Records a retryable failure of an attempt. Returns whether it may be retried.</summary>
     public bool RecordFailure()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _tokens = Math.Max(0, _tokens - 1);
             return _tokens > _maxTokens / 2;

@@ -32,7 +32,7 @@ internal sealed unsafe class RingReader
     private long _publishedHead;  // the head that the peer can see
     private long _tail;           // the peer's tail as last read and checked
     private long _lastWakeWord;   // the peer's parked word for which it was last woken
-    private volatile Doorbell _armedFor; // the doorbell that this side's parked word asks for
+    private volatile WakeMethods _armedFor; // what this side's parked word asks for
 
     public RingReader(SharedSegment own, SharedSegment peer)
     {
@@ -129,20 +129,20 @@ internal sealed unsafe class RingReader
     /// </summary>
     /// <returns>How the caller must wake the peer; see <see cref="PublishHead"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public Doorbell Release()
+    public WakeMethods Release()
     {
         // CRASH record-read: the record was read, but the head does not show it. The peer sees a reader that died with
         // unread data. No other process reads this ring, so nothing is repaired.
         CrashPoint.Reach(CrashPoint.RecordRead);
         _head = _next;
-        return _head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace() ? PublishHead() : Doorbell.None;
+        return _head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace() ? PublishHead() : WakeMethods.None;
     }
 
     /// <summary>
     /// Publishes the exact head, up to the last release. Returns how the caller must wake the peer, if that is parked
     /// for space, was not woken for this parking yet, and enough space is free.
     /// </summary>
-    public Doorbell PublishHead()
+    public WakeMethods PublishHead()
     {
         if (_publishedHead != _head)
         {
@@ -155,11 +155,11 @@ internal sealed unsafe class RingReader
 
         // SYNC parked-for-space: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord);
-        if ((parked & ParkedWord.DoorbellMask) == 0
+        if ((parked & ParkedWord.WakeMethodsMask) == 0
             || parked == _lastWakeWord
             || _head <= (parked & ParkedWord.PositionMask))
         {
-            return Doorbell.None;
+            return WakeMethods.None;
         }
 
         // A wake-up for each record would cost more than the record, and the writer might not find enough space and
@@ -167,11 +167,11 @@ internal sealed unsafe class RingReader
         long used = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord) - _head; // SYNC ring-tail: only compared.
         if (used > 0 && _capacity - used < RingLimits.SpaceWakeBytes(_capacity))
         {
-            return Doorbell.None;
+            return WakeMethods.None;
         }
 
         _lastWakeWord = parked;
-        return ParkedWord.DoorbellOf(parked);
+        return ParkedWord.WakeMethodsOf(parked);
     }
 
     /// <summary>
@@ -180,13 +180,13 @@ internal sealed unsafe class RingReader
     /// tells. The caller must first publish the head: otherwise a peer parked for space and a reader parked for data
     /// would wait for each other.
     /// </summary>
-    public bool Arm(Doorbell doorbell)
+    public bool Arm(WakeMethods wakeMethods)
     {
-        _armedFor = doorbell;
+        _armedFor = wakeMethods;
 
         // SYNC parked-for-data: with the full fence, either the peer sees this word after it stores its next tail, or
         // this thread sees the new tail.
-        SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | (long)doorbell);
+        SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | (long)wakeMethods);
         return !HasData;
     }
 
@@ -218,9 +218,9 @@ internal sealed unsafe class RingReader
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Disarm()
     {
-        if (_armedFor != Doorbell.None)
+        if (_armedFor != WakeMethods.None)
         {
-            _armedFor = Doorbell.None;
+            _armedFor = WakeMethods.None;
 
             // SYNC parked-for-data: a stale value costs the peer one needless wake-up.
             SharedMemoryOrder.WriteRelease(ref *_parkedForDataWord, 0);
@@ -230,13 +230,13 @@ internal sealed unsafe class RingReader
     /// <summary>The position up to which this side has read.</summary>
     public long Position => _head;
 
-    /// <summary>The doorbell for which the reader is armed. Without the reader role the value is a hint.</summary>
-    public Doorbell ArmedFor => _armedFor;
+    /// <summary>The ways to wake for which the reader is armed. Without the reader role a hint.</summary>
+    public WakeMethods ArmedFor => _armedFor;
 
     // SYNC parked-for-space: a hint, loaded without a fence, so it may be stale. Before the reader parks, it publishes
     // the exact head; PublishHead then loads the word again after a fence.
     private bool IsPeerParkedForSpace() =>
-        (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & ParkedWord.DoorbellMask) != 0;
+        (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & ParkedWord.WakeMethodsMask) != 0;
 
     private bool RefreshTail()
     {

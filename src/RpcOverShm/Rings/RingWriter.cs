@@ -164,7 +164,7 @@ internal sealed unsafe class RingWriter
     /// Publishes all committed records. Returns how the caller must wake the peer, if that is armed at a position
     /// before the new tail and was not woken for it yet.
     /// </summary>
-    public Doorbell Publish()
+    public WakeMethods Publish()
     {
         _publishedTail = _tail;
 
@@ -175,15 +175,15 @@ internal sealed unsafe class RingWriter
 
         // SYNC parked-for-data: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForDataWord);
-        if ((parked & ParkedWord.DoorbellMask) == 0
+        if ((parked & ParkedWord.WakeMethodsMask) == 0
             || parked == _lastWakeWord
             || _tail <= (parked & ParkedWord.PositionMask))
         {
-            return Doorbell.None;
+            return WakeMethods.None;
         }
 
         _lastWakeWord = parked;
-        return ParkedWord.DoorbellOf(parked);
+        return ParkedWord.WakeMethodsOf(parked);
     }
 
     /// <summary>
@@ -191,13 +191,13 @@ internal sealed unsafe class RingWriter
     /// changes or the doorbell tells, or null if the peer has released space meanwhile: the caller should then retry
     /// its claim.
     /// </summary>
-    public long? ParkForSpace(Doorbell doorbell)
+    public long? ParkForSpace(WakeMethods wakeMethods)
     {
         long seen = _head;
 
         // SYNC parked-for-space: with the full fence, either the peer sees this word after it stores its next head, or
         // RefreshHead sees the new head.
-        SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | (long)doorbell);
+        SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | (long)wakeMethods);
         RefreshHead();
         return _head == seen ? seen : null;
     }

@@ -21,7 +21,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     private static readonly TimeSpan s_patience = TimeSpan.FromMilliseconds(20);
 
     private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new();
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly BackgroundTimer _timer;
     private volatile bool _hasAny;
     private volatile int _nested; // items that run, each inside of the one before
@@ -38,7 +38,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     /// <summary>Adds work of a call. Returns false if the thread runs too many items inside of each other.</summary>
     public bool TryAdd(object owner, IThreadPoolWorkItem item)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_nested >= MostNested)
             {
@@ -56,7 +56,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     /// <summary>Takes an item back. Returns false if it was taken before.</summary>
     public bool TryTakeBack(object owner, IThreadPoolWorkItem item)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             bool isHere = _items.Remove((owner, item));
             _hasAny = _items.Count > 0;
@@ -104,7 +104,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
             return;
         }
 
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             for (LinkedListNode<(object Owner, IThreadPoolWorkItem Item)>? node = _items.First; node is not null;)
             {
@@ -125,7 +125,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     void IThreadPoolWorkItem.Execute()
     {
         IThreadPoolWorkItem? item;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             item = TakeFirst();
         }
@@ -135,7 +135,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
     private IThreadPoolWorkItem? TryTake()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (TakeFirst() is not { } item)
             {
@@ -175,7 +175,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
     private void OnTimer()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isTimed = false;
             if (_runs != _timedRun || _nested == 0)

@@ -21,17 +21,17 @@ internal abstract class DescriptorSource : EventSource
     /// Begins to serve the source and to watch its descriptor; later, to watch another one in its place. Returns null
     /// on success, else the reason. The caller keeps the descriptor open until <see cref="EndWatch"/>.
     /// </summary>
-    public string? TryWatch(EventLoop loop, SafeHandle descriptor)
+    public string? Watch(EventLoop loop, SafeHandle descriptor)
     {
         // Stored first, because the source may run at once.
         SafeHandle? former = Descriptor;
         Descriptor = descriptor;
         if (former is null)
         {
-            return loop.TryAdd(this, descriptor);
+            return loop.Add(this, descriptor);
         }
 
-        string? problem = loop.TryWatch(this, descriptor);
+        string? problem = loop.Watch(this, descriptor);
         if (problem is null)
         {
             loop.Unwatch(former);

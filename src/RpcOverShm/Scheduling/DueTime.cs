@@ -108,9 +108,9 @@ internal sealed class DueTime : IDisposable
     {
         private const int MostDisposed = 64;
 
-        private readonly Gate _gate = new();
+        private readonly UninterruptibleLock _lock = new();
         private readonly PriorityQueue<DueTime, long> _queue = new();
-        private long _earliest = long.MaxValue; // of the queue; written under the gate
+        private long _earliest = long.MaxValue; // of the queue; written under the lock
         private int _disposed;                  // due times in the queue that were disposed
 
         public long Earliest => Volatile.Read(ref _earliest);
@@ -118,7 +118,7 @@ internal sealed class DueTime : IDisposable
         /// <summary>Returns whether no due time of this shard is earlier.</summary>
         public bool Add(DueTime due)
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 _queue.Enqueue(due, due._at);
                 return SetEarliest(due._at);
@@ -127,7 +127,7 @@ internal sealed class DueTime : IDisposable
 
         public void PutBack(DueTime due, Action action)
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 due._onDue = action;
                 long at = Stopwatch.GetTimestamp() + s_pauseAfterFailure;
@@ -138,7 +138,7 @@ internal sealed class DueTime : IDisposable
 
         public void Remove(DueTime due)
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 if (due._onDue is null)
                 {
@@ -156,7 +156,7 @@ internal sealed class DueTime : IDisposable
 
         public (DueTime Due, Action Action)? TakeDue()
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 while (_queue.TryPeek(out DueTime? first, out long at))
                 {
@@ -184,7 +184,7 @@ internal sealed class DueTime : IDisposable
             }
         }
 
-        // Under the gate. Returns whether the time is the earliest.
+        // Under the lock. Returns whether the time is the earliest.
         private bool SetEarliest(long at)
         {
             if (at >= _earliest)
@@ -196,7 +196,7 @@ internal sealed class DueTime : IDisposable
             return true;
         }
 
-        // Under the gate. The earliest time stays: the watchdog then looks once in vain.
+        // Under the lock. The earliest time stays: the watchdog then looks once in vain.
         private void DropDisposed()
         {
             (DueTime, long)[] living = [.. _queue.UnorderedItems.Where(static item => item.Element._onDue is not null)];

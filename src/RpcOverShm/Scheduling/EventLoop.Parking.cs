@@ -16,7 +16,7 @@ internal sealed partial class EventLoop
         {
             (ulong key, bool hasEnded) = _events[i];
             EventSource? source; // null for a wake, too
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 source = _sources.GetValueOrDefault(key);
             }
@@ -174,7 +174,7 @@ internal sealed partial class EventLoop
     {
         Watchdog.EnsureDueTimesRun();
         EventSource[] all;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             all = [.. _sources.Values];
         }

@@ -14,7 +14,7 @@ internal sealed partial class EventLoop
     internal void TakeOver(LoopThread thread, long run)
     {
         SpareThreads spares;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_thread != thread || thread.HasLostLoop || !thread.TryWant(run))
             {
@@ -33,7 +33,7 @@ internal sealed partial class EventLoop
         spares.RequestThread();
     }
 
-    // The caller holds the gate.
+    // The caller holds the lock.
     private string? TryStart()
     {
         EventPoll? poll = EventPoll.TryCreate();
@@ -118,7 +118,7 @@ internal sealed partial class EventLoop
 
     private bool TryEnd()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_sources.Count > 0 || _posted is not null)
             {

@@ -68,9 +68,9 @@ internal sealed partial class EventLoop(bool isDoor = false)
     private long _dueAt = long.MaxValue; // when a source is due, or earlier
     private int _silences;         // sleeps in a row that ended without an event
 
-    private readonly Gate _gate = new(); // guards the fields below
+    private readonly UninterruptibleLock _lock = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
-    private volatile EventPoll? _poll; // woken without the gate
+    private volatile EventPoll? _poll; // woken without the lock
     private SpareThreads? _spares;
     private ulong _lastKey;
 
@@ -122,9 +122,9 @@ internal sealed partial class EventLoop(bool isDoor = false)
     /// Begins to serve a source and to watch its socket. Returns null on success, else the reason: the source was not
     /// added.
     /// </summary>
-    public string? TryAdd(EventSource source, SafeHandle socket)
+    public string? Add(EventSource source, SafeHandle socket)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_poll is null && TryStart() is { } problem)
             {
@@ -138,7 +138,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
             }
 
             // Not earlier: a request that finds the loop posts the source, which must then stay. An event that comes
-            // meanwhile waits for the gate.
+            // meanwhile waits for the lock.
             source.Loop = this;
             _sources.Add(source.Key, source);
             _count = _sources.Count;
@@ -156,9 +156,9 @@ internal sealed partial class EventLoop(bool isDoor = false)
     }
 
     /// <summary>Watches one more socket for a source of this loop. Returns null on success, else the reason.</summary>
-    public string? TryWatch(EventSource source, SafeHandle socket)
+    public string? Watch(EventSource source, SafeHandle socket)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             return TryPoll(source, socket);
         }
@@ -167,7 +167,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     /// <summary>Stops watching a source's socket. The socket may be closed afterwards.</summary>
     public void Unwatch(SafeHandle socket)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _poll?.Remove(socket);
         }
@@ -177,7 +177,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     public void Remove(EventSource source)
     {
         bool isListed;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             isListed = source.IsActive;
             source.SetRemoved();
@@ -250,15 +250,15 @@ internal sealed partial class EventLoop(bool isDoor = false)
             return true;
         }
 
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             return !me.HasLostLoop;
         }
     }
 
-    // The caller holds the gate.
+    // The caller holds the lock.
     private string? TryPoll(EventSource source, SafeHandle socket) =>
-        _poll!.TryAdd(socket, source.Key) is { } reason
+        _poll!.Add(socket, source.Key) is { } reason
             ? $"The system does not watch one more socket: {reason}."
             : null;
 
@@ -329,7 +329,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
 
     private void BeginToRun(LoopThread me)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _thread = me;
         }

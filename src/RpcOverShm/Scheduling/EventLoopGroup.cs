@@ -26,6 +26,6 @@ internal sealed class EventLoopGroup
     public static EventLoopGroup Channels { get; } = new(Environment.ProcessorCount);
 
     /// <summary>Adds a source to the loop with the fewest rings. Returns null on success, else the reason.</summary>
-    public string? TryAdd(EventSource source, SafeHandle socket) =>
-        _loops.MinBy(static loop => loop.RingCount)!.TryAdd(source, socket);
+    public string? Add(EventSource source, SafeHandle socket) =>
+        _loops.MinBy(static loop => loop.RingCount)!.Add(source, socket);
 }

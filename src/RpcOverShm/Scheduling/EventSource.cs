@@ -3,7 +3,7 @@ namespace RpcOverShm.Scheduling;
 /// <summary>
 /// A connection, a byte stream or a descriptor alone as its event loop serves it. The loop calls the protected members,
 /// on one thread at a time; everything else is thread-safe. A source belongs to one loop from
-/// <see cref="EventLoop.TryAdd"/> to its removal.
+/// <see cref="EventLoop.Add"/> to its removal.
 /// <code>
 ///             Request: any thread, or the socket             TryPark succeeded
 ///   Parked ------------------------------------> Active ------------------------> Parked

@@ -50,20 +50,17 @@ internal sealed class InlineBudget
     private int _pause;                // runs that go to the pool before the next inline trial
     private int _nextPause = FirstPause;
 
-    /// <summary>Whether the next run should be inline. Each read counts as one run.</summary>
-    public bool IsInline
+    /// <summary>Returns whether the next run should be inline. Each call counts as one run.</summary>
+    public bool ShouldRunInline()
     {
-        get
+        int pause = _pause;
+        if (pause == 0)
         {
-            int pause = _pause;
-            if (pause == 0)
-            {
-                return true;
-            }
-
-            _pause = pause - 1;
-            return false;
+            return true;
         }
+
+        _pause = pause - 1;
+        return false;
     }
 
     /// <summary>The processor time that a message of this kind typically takes, in nanoseconds; 0 if unknown.</summary>

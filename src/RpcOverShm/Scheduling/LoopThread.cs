@@ -14,7 +14,7 @@ internal sealed class LoopThread(EventLoop loop)
     // Grows by one at the beginning and at the end of each run of user code, so it is odd while one is in progress. No
     // two threads have the same number.
     private long _run = (long)Interlocked.Increment(ref s_serial) << 32;
-    private long _wantedRun; // the run in which the loop is being taken over; set under the loop's gate
+    private long _wantedRun; // the run in which the loop is being taken over; set under the loop's lock
 
     /// <summary>The state of the calling thread; null if that is no thread of an event loop.</summary>
     public static LoopThread? Current
@@ -45,7 +45,7 @@ internal sealed class LoopThread(EventLoop loop)
     /// </summary>
     public bool MayDefer { get; set; }
 
-    /// <summary>Whether another thread runs the loop. Written under the loop's gate.</summary>
+    /// <summary>Whether another thread runs the loop. Written under the loop's lock.</summary>
     public bool HasLostLoop { get; set; }
 
     public static bool IsUserCode(long run) => (run & 1) != 0;
@@ -64,7 +64,7 @@ internal sealed class LoopThread(EventLoop loop)
     public void BeginRun() => Volatile.Write(ref _run, _run + 1);
 
     /// <summary>
-    /// Ends the run of user code. Returns false if the loop may have been taken over in it: its gate then tells.
+    /// Ends the run of user code. Returns false if the loop may have been taken over in it: its lock then tells.
     /// </summary>
     public bool EndRun()
     {
@@ -77,7 +77,7 @@ internal sealed class LoopThread(EventLoop loop)
 
     /// <summary>
     /// Requests the loop in a run of user code. Returns whether that run is still in progress; if so, the thread finds
-    /// out when it ends. The caller holds the loop's gate.
+    /// out when it ends. The caller holds the loop's lock.
     /// </summary>
     public bool TryWant(long run)
     {

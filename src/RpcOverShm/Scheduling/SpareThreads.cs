@@ -11,7 +11,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
 {
     private const int MostIdle = 1;
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private int _idle;    // waiting threads that no request has claimed
     private int _requested;  // requests that a waiting thread will take
     private int _unfilled; // requests that no thread has taken yet
@@ -20,14 +20,14 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// <summary>Requests a thread for the loop: wakes an idle thread, or starts one.</summary>
     public void RequestThread()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_idle > 0)
             {
                 // Counted here and not at the wake-up: another thread may come to wait before the woken one runs.
                 _idle--;
                 _requested++;
-                _gate.Pulse();
+                _lock.Pulse();
                 return;
             }
 
@@ -48,7 +48,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// </summary>
     public bool WaitUntilRequested(bool isOfPool)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (_unfilled > 0)
             {
@@ -64,7 +64,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
             _idle++;
             while (_requested == 0 && !_isClosed)
             {
-                _gate.WaitOnOwnThread(WaitBounds.SafetyTimeout);
+                _lock.WaitOnOwnThread(WaitBounds.SafetyTimeout);
             }
 
             if (_requested == 0)
@@ -80,11 +80,11 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// <summary>Lets idle threads exit. Pending requests are served.</summary>
     public void Close()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isClosed = true;
             _idle = 0;
-            _gate.PulseAll();
+            _lock.PulseAll();
         }
     }
 }

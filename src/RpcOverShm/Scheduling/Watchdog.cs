@@ -28,7 +28,7 @@ internal static class Watchdog
     // The pause after the system had no thread, because an attempt costs more than a call.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(100);
 
-    private static readonly Gate s_gate = new();
+    private static readonly UninterruptibleLock s_lock = new();
     private static readonly List<Entry> s_watched = [];
     private static bool s_isRunning;
     private static long s_wakesAt = long.MaxValue; // when the thread's wait ends; the minimum while it does not wait
@@ -47,7 +47,7 @@ internal static class Watchdog
     /// </returns>
     public static bool Watch(Func<WatchdogCheck> check)
     {
-        using (s_gate.Enter())
+        using (s_lock.Enter())
         {
             if (!EnsureThread())
             {
@@ -78,7 +78,7 @@ internal static class Watchdog
         Interlocked.MemoryBarrier();
         if (Volatile.Read(ref s_wakesAt) > at)
         {
-            using (s_gate.Enter())
+            using (s_lock.Enter())
             {
                 if (EnsureThread())
                 {
@@ -97,16 +97,16 @@ internal static class Watchdog
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private static void EndWaitAfter(long at)
     {
         if (s_wakesAt > at)
         {
-            s_gate.Pulse();
+            s_lock.Pulse();
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private static bool EnsureThread()
     {
         if (s_isRunning)
@@ -135,7 +135,7 @@ internal static class Watchdog
         TimeSpan period = s_shortPeriod;
         while (true)
         {
-            using (s_gate.Enter())
+            using (s_lock.Enter())
             {
                 s_watched.RemoveAll(static entry => entry.IsDone);
                 Wait(s_watched.Count == 0 ? Timeout.InfiniteTimeSpan : period);
@@ -148,7 +148,7 @@ internal static class Watchdog
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private static void Wait(TimeSpan longest)
     {
         long until = longest == Timeout.InfiniteTimeSpan ? long.MaxValue : DueTime.After(longest);
@@ -162,7 +162,7 @@ internal static class Watchdog
         {
             // In whole milliseconds, because the rest would be cut off.
             double milliseconds = Math.Min(Math.Ceiling(time.TotalMilliseconds), int.MaxValue);
-            s_gate.WaitOnOwnThread(TimeSpan.FromMilliseconds(milliseconds));
+            s_lock.WaitOnOwnThread(TimeSpan.FromMilliseconds(milliseconds));
         }
 
         Volatile.Write(ref s_wakesAt, long.MinValue);

@@ -53,7 +53,7 @@ internal sealed unsafe class EventPoll : IDisposable
     public static EventPoll? TryCreate()
     {
         var poll = new EventPoll();
-        if (poll._handle.IsInvalid || poll._wake.IsInvalid || poll.TryAdd(poll._wake, WakeKey) is not null)
+        if (poll._handle.IsInvalid || poll._wake.IsInvalid || poll.Add(poll._wake, WakeKey) is not null)
         {
             poll.Dispose();
             return null;
@@ -71,7 +71,7 @@ internal sealed unsafe class EventPoll : IDisposable
     }
 
     /// <summary>Adds a descriptor, with a key above 0. Returns null on success, else the system's reason.</summary>
-    public string? TryAdd(SafeHandle descriptor, ulong key)
+    public string? Add(SafeHandle descriptor, ulong key)
     {
         byte* entry = stackalloc byte[s_entryBytes];
         *(uint*)entry = EventIn | EventPeerClosed | EventEdge;

@@ -27,7 +27,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     // Closes what cannot hang.
     private static readonly ForeignHandles s_harmless = new();
 
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly Queue<IDisposable> _waiting = new();
     private int _threads;      // all
     private int _closing;      // those with a handle
@@ -44,7 +44,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _waiting.Count;
             }
@@ -56,7 +56,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return _closing;
             }
@@ -79,11 +79,11 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
 
     private void Add(IDisposable handle)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _waiting.Enqueue(handle);
             StartIfNoneIsFree();
-            _gate.Pulse();
+            _lock.Pulse();
         }
     }
 
@@ -96,7 +96,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
         {
             Release(handle);
             hasClosed = true;
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 _closing--;
             }
@@ -109,14 +109,14 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// </summary>
     private IDisposable? Take(bool hasClosed)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             while (true)
             {
                 if (_waiting.Count == 0)
                 {
                     hasClosed = false;
-                    if (!_gate.WaitOnOwnThread(s_linger) && _waiting.Count == 0)
+                    if (!_lock.WaitOnOwnThread(s_linger) && _waiting.Count == 0)
                     {
                         _threads--;
                         return null;
@@ -131,7 +131,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
                     break;
                 }
 
-                _gate.WaitOnOwnThread(patience + TimeSpan.FromMilliseconds(1));
+                _lock.WaitOnOwnThread(patience + TimeSpan.FromMilliseconds(1));
             }
 
             _closing++;
@@ -146,7 +146,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
         }
     }
 
-    // Under the gate.
+    // Under the lock.
     private void StartIfNoneIsFree()
     {
         if (_threads > _closing || _threads == MaxThreads)

@@ -9,8 +9,8 @@ namespace RpcOverShm.Servers;
 /// </summary>
 /// <param name="call">The call.</param>
 /// <param name="parent">The running call of this side that precedes the call in its chain; null for none.</param>
-/// <param name="caller">The outgoing call for which the peer makes this one, a callback; null for none.</param>
-internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, ConnectionCall? caller = null)
+/// <param name="callbackOrigin">The outgoing call for which the peer makes this one, a callback; null for none.</param>
+internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, ConnectionCall? callbackOrigin = null)
     : GateTicket(call.Owner, parent)
 {
     // The call whose method has just reached its first await on this thread; the thread then starts the next call in
@@ -22,19 +22,20 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
 
     public ServerCall Call => call;
 
-    public ConnectionCall? Caller => caller;
+    public ConnectionCall? CallbackOrigin => callbackOrigin;
 
     /// <summary>Whether a running call may wait for this one.</summary>
-    public bool IsInChain => Parent is not null || caller is { IsOneWay: false };
+    public bool IsInChain => Parent is not null || callbackOrigin is { IsOneWay: false };
 
     /// <summary>The number of calls before this one in its chain.</summary>
-    public int Depth => caller is not null ? 1 + caller.Depth : Parent is not null ? 1 + Parent.Depth : 0;
+    public int Depth =>
+        callbackOrigin is not null ? 1 + callbackOrigin.Depth : Parent is not null ? 1 + Parent.Depth : 0;
 
     /// <summary>
     /// Whether the call may run although the server stops. A one-way call is never retried, and a running method may
     /// wait for a call of a chain.
     /// </summary>
-    public bool IsSparedByStop => call.IsOneWay || IsInChain;
+    public bool IsExemptFromStop => call.IsOneWay || IsInChain;
 
     public CallStage Stage { get; set; } = CallStage.EnteredOrder;
 

@@ -31,7 +31,7 @@ internal abstract class MethodHandler
     public bool IsOrdered { get; init; }
 
     /// <summary>Decides whether the method runs inline, from the cost of its earlier runs.</summary>
-    public InlineBudget Budget { get; } = new();
+    public InlineBudget InlineBudget { get; } = new();
 
     /// <summary>The names of the codecs that clients may choose.</summary>
     public abstract IEnumerable<string> CodecNames { get; }

@@ -15,7 +15,7 @@ internal static class MethodInvoker
     /// Runs the method of a call. If the service is ordered, also runs those of the calls that can then start. Does
     /// nothing if the call must wait again.
     /// </summary>
-    public static void Start(ServerCall call, MethodHandler handler)
+    public static void StartOrRequeue(ServerCall call, MethodHandler handler)
     {
         if (call.TryRequeue())
         {
@@ -28,19 +28,19 @@ internal static class MethodInvoker
             return;
         }
 
-        Begin(call, handler);
+        Run(call, handler);
     }
 
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
-    public static void Begin(ServerCall call, MethodHandler handler)
+    public static void Run(ServerCall call, MethodHandler handler)
     {
         if (Telemetry.IsServerWatched)
         {
-            BeginObserved(call, handler);
+            RunObserved(call, handler);
             return;
         }
 
-        Begin(call, handler, observation: null);
+        Run(call, handler, observation: null);
     }
 
     /// <summary>Returns the task of a method; throws if the method returned null.</summary>
@@ -56,7 +56,7 @@ internal static class MethodInvoker
         while (next is { } ticket)
         {
             ticket.StartingThread = Environment.CurrentManagedThreadId;
-            Begin(ticket.Call, ticket.Call.Handler);
+            Run(ticket.Call, ticket.Call.Handler);
             AmbientContext.RestoreClean(thread);
             ticket.StartingThread = 0;
             (next, ticket.NextInOrder) = (ticket.NextInOrder, null);
@@ -67,14 +67,14 @@ internal static class MethodInvoker
         }
     }
 
-    private static void BeginObserved(ServerCall call, MethodHandler handler)
+    private static void RunObserved(ServerCall call, MethodHandler handler)
     {
         var observation = CallObservation.OfServer(call.MethodName, call.Settings.Address, call.RequestHeaders);
-        Begin(call, handler, observation);
+        Run(call, handler, observation);
         observation.Leave();
     }
 
-    private static void Begin(ServerCall call, MethodHandler handler, CallObservation? observation)
+    private static void Run(ServerCall call, MethodHandler handler, CallObservation? observation)
     {
         var context = new ShmServerCallContext(call);
         try

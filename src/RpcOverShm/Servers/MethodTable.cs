@@ -62,7 +62,7 @@ internal sealed class MethodTable
     }
 
     /// <summary>Returns the status for an unknown method; its detail says whether the service exists.</summary>
-    public Status Unimplemented(string fullName)
+    public Status CreateUnimplementedStatus(string fullName)
     {
         int slash = fullName.LastIndexOf('/');
         bool isServiceKnown = slash > 0 && _services.Contains(fullName[1..slash]);

@@ -13,8 +13,8 @@ internal sealed class RequestMessages
 {
     private readonly bool _isStream;
     private volatile bool _isAborted;
-    private bool _wasAtEnd; // at the time of the abort
-    private int _hasBegun;  // 1 once a thread runs the method
+    private bool _wasAtEnd;      // at the time of the abort
+    private int _isStartClaimed; // 1 once a thread starts the method, or releases the call
 
     public RequestMessages(MethodHandler handler, ServerSettings settings, ServerCall call, BufferBudget? budget)
     {
@@ -62,13 +62,14 @@ internal sealed class RequestMessages
     }
 
     /// <summary>
-    /// Returns true once, to the caller that must start the method. A method with a stream of requests starts at once,
-    /// any other at the half-close: that costs one thread switch for a large request instead of two. If the call has
-    /// ended, the method does not wait for requests, and the received ones are dropped.
+    /// Returns true once, to the caller that must start the method, or release the call if it has ended. A method with
+    /// a stream of requests starts at once, any other at the half-close: that costs one thread switch for a large
+    /// request instead of two. If the call has ended, the method does not wait for requests, and the received ones are
+    /// dropped.
     /// </summary>
-    public bool TryBegin(bool isEnded)
+    public bool TryClaimStart(bool isEnded)
     {
-        if (Volatile.Read(ref _hasBegun) != 0 || !(_isStream || isEnded || Inbound.IsEnded))
+        if (Volatile.Read(ref _isStartClaimed) != 0 || !(_isStream || isEnded || Inbound.IsEnded))
         {
             return false;
         }
@@ -80,7 +81,7 @@ internal sealed class RequestMessages
             Inbound.Abort();
         }
 
-        return Interlocked.Exchange(ref _hasBegun, 1) == 0;
+        return Interlocked.Exchange(ref _isStartClaimed, 1) == 0;
     }
 
     /// <summary>

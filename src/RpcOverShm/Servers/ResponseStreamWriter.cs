@@ -44,14 +44,14 @@ internal sealed class ResponseStreamWriter<TResponse>(
                 "Can't write the message because the previous write is in progress."));
         }
 
-        if (_isCompleted || call.IsOver)
+        if (_isCompleted || call.IsUnreachable)
         {
             Volatile.Write(ref _isWriting, 0);
             return Task.FromException(new InvalidOperationException(IsCompleteText));
         }
 
         Task<bool> write =
-            call.Owner.Budget.IsSendQueueFull ? WriteLaterAsync(message) : StartWrite(message);
+            call.Owner.BufferBudget.IsSendQueueFull ? WriteLaterAsync(message) : StartWriteAsync(message);
         if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);
@@ -88,7 +88,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         Task<bool> write;
         try
         {
-            write = call.IsOver ? Task.FromResult(false) : StartWrite(message);
+            write = call.IsUnreachable ? Task.FromResult(false) : StartWriteAsync(message);
         }
         finally
         {
@@ -98,7 +98,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         return await write.ConfigureAwait(false);
     }
 
-    private Task<bool> StartWrite(TResponse message)
+    private Task<bool> StartWriteAsync(TResponse message)
     {
         _hasSentPart = false;
         try

@@ -30,11 +30,11 @@ internal sealed partial class ServerCall
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         HeadBytes = checked((2 * Host.Length) + (int)MetadataCodec.MeasureKeptBytes(RequestHeaders));
-        _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.Over;
+        _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.MethodEnded;
         Ticket = ticket;
-        if (ticket?.Caller is { } caller)
+        if (ticket?.CallbackOrigin is { } origin)
         {
-            caller.HasCallback = true;
+            origin.HasCallback = true;
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
@@ -54,7 +54,7 @@ internal sealed partial class ServerCall
             _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestMark));
         }
 
-        if (Requests is null || Requests.TryBegin(IsEnded))
+        if (Requests is null || Requests.TryClaimStart(IsEnded))
         {
             BeginOrWait(isWhole ? message.Length : 0);
         }
@@ -151,7 +151,7 @@ internal sealed partial class ServerCall
         if (handler is null)
         {
             Settings.Methods.LogUnimplemented(Settings, MethodName);
-            return new StatusTrailer(Settings.Methods.Unimplemented(MethodName));
+            return new StatusTrailer(Settings.Methods.CreateUnimplementedStatus(MethodName));
         }
 
         if (FindMismatch(handler, request) is { } mismatch)
@@ -183,7 +183,7 @@ internal sealed partial class ServerCall
         long? limitBytes = MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, Settings.Side)
-            : owner.TryAdmit(isInChain: ticket is not null, IsOneWay);
+            : owner.Admit(isInChain: ticket is not null, IsOneWay);
         if (refusal is not { } why)
         {
             return null;
@@ -227,7 +227,7 @@ internal sealed partial class ServerCall
             MethodName = MethodName[..(PeerText.LongestName + 1)];
         }
 
-        TryEnd(trailer);
+        EndOnce(trailer);
     }
 
     /// <summary>
@@ -237,13 +237,13 @@ internal sealed partial class ServerCall
     {
         // A method with a request stream starts at once. Any other call occupies memory until its request is complete.
         if (!_handler!.IsRequestStream
-            && owner.TryCountPending(Ticket ??= new CallTicket(this)) is { } refusal)
+            && owner.CountAndCharge(Ticket ??= new CallTicket(this)) is { } refusal)
         {
             Refuse(refusal);
             return false;
         }
 
-        var requests = new RequestMessages(_handler, Settings, this, owner.Budget);
+        var requests = new RequestMessages(_handler, Settings, this, owner.BufferBudget);
         Status? problem = requests.AddFirst(message, flags);
         Requests = requests;
         Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees Requests, or IsEnded is true below
@@ -273,7 +273,7 @@ internal sealed partial class ServerCall
     // Only the holder of the reader role calls this.
     private void BeginIfDue()
     {
-        if (Requests?.TryBegin(IsEnded) == true)
+        if (Requests?.TryClaimStart(IsEnded) == true)
         {
             BeginOrWait(requestBytes: 0);
         }

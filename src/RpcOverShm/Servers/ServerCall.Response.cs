@@ -114,11 +114,11 @@ internal sealed partial class ServerCall : IMessageChunkSink
         if (IsOneWay)
         {
             (response as IPooledMessage)?.Dispose();
-            TryEnd(new StatusTrailer(context.Status));
+            EndOnce(new StatusTrailer(context.Status));
             return;
         }
 
-        if (IsOver)
+        if (IsUnreachable)
         {
             // No client will receive the response, so it is not serialised.
             (response as IPooledMessage)?.Dispose();
@@ -145,7 +145,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         using (serialized)
         {
-            TryEnd(new StatusTrailer(context.Status, context.TrailersIfSet), serialized);
+            EndOnce(new StatusTrailer(context.Status, context.TrailersIfSet), serialized);
         }
     }
 
@@ -158,12 +158,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
     {
         if (IsOneWay)
         {
-            TryEnd(new StatusTrailer(status), isLogged: isLogged);
+            EndOnce(new StatusTrailer(status), isLogged: isLogged);
         }
         else if (!IsEnded)
         {
             bool isBroken = Connection.Sender.StopParts(this) && status.StatusCode == StatusCode.OK;
-            TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
+            EndOnce(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
         }
     }
 
@@ -282,7 +282,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         return Interlocked.CompareExchange(ref _endState, EndMark | code, 0) == 0;
     }
 
-    private void TryEnd(
+    private void EndOnce(
         in StatusTrailer trailer,
         FrameSerializationContext? response = null,
         bool isStop = false,
@@ -322,12 +322,13 @@ internal sealed partial class ServerCall : IMessageChunkSink
         else
         {
             // Before the End is sent: a client that then starts its next call finds the place free.
-            UncountMethod();
+            RemoveMethod();
         }
 
         FrameFlags flags = FrameFlags.None;
         ReadOnlySpan<byte> message = default;
-        if (response is { HasSentParts: false } && head.Length + response.Bytes.Length <= Connection.Sender.InlineBytes)
+        if (response is { HasSentParts: false }
+            && head.Length + response.Bytes.Length <= Connection.Sender.SingleRecordBytes)
         {
             flags = FrameFlags.HasMessage;
             message = response.Bytes.WrittenSpan;

@@ -31,7 +31,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public CallTicket? Ticket { get; set; }
 
     /// <summary>The call as parent of the calls that its method makes; null if none needs it.</summary>
-    public RunningCall? Running { get; set; }
+    public RunningCall? RunningCall { get; set; }
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -62,7 +62,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _cancellation);
 
-    public override InlineBudget Budget => _handler!.Budget;
+    public override InlineBudget InlineBudget => _handler!.InlineBudget;
 
     public ServerConnection Owner => owner;
 
@@ -79,7 +79,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public bool IsEnded => Volatile.Read(ref _endState) != 0;
 
     /// <summary>Whether a response would reach no client: the call has ended or its connection was closed.</summary>
-    public bool IsOver => IsEnded || Connection.CloseReason is not null;
+    public bool IsUnreachable => IsEnded || Connection.CloseReason is not null;
 
     public ServerSettings Settings => owner.Settings;
 
@@ -89,7 +89,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override ParentCall? AsParent => new ParentCall(Connection.Id, Id);
 
-    public override bool RunsOnBlockedThread => Ticket?.Caller is { Waiter: not null, IsDone: false };
+    public override bool RunsOnBlockedThread => Ticket?.CallbackOrigin is { Latch: not null, IsWaitOver: false };
 
     /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
     public OperationCanceledException CreateStoppedException() => new("The call was cancelled.", CancellationToken);
@@ -109,30 +109,30 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (!IsEnded)
         {
             _isStopped = true; // Set before _endState: a thread that sees the call ended must also see the cause.
-            TryEnd(new StatusTrailer(status), isStop: true);
+            EndOnce(new StatusTrailer(status), isStop: true);
         }
     }
 
-    protected override void Execute(PendingUserCode work)
+    protected override void Execute(PendingUserCode userCode)
     {
-        if ((work & PendingUserCode.Start) != 0)
+        if ((userCode & PendingUserCode.Start) != 0)
         {
-            if (Ticket?.Caller is { IsGivenUp: true })
+            if (Ticket?.CallbackOrigin is { IsGivenUp: true })
             {
                 Stop(StatusMapping.CallerGone);
             }
 
-            MethodInvoker.Start(this, _handler!);
+            MethodInvoker.StartOrRequeue(this, _handler!);
         }
 
-        if ((work & PendingUserCode.WakeReader) != 0)
+        if ((userCode & PendingUserCode.WakeReader) != 0)
         {
             Requests!.Inbound.CompleteWait();
         }
     }
 
     // A callback of a call for which a thread blocks runs on that thread.
-    protected override bool TryRunOnCallerThread() => Ticket?.Caller?.TryRunOnBlockedThread(this) == true;
+    protected override bool TryRunOnBlockedThread() => Ticket?.CallbackOrigin?.TryRunOnBlockedThread(this) == true;
 
     /// <summary>
     /// Makes a call wait again whose method is about to start, if the client leaves responses unread. Returns true if
@@ -150,11 +150,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
-    /// <summary>Releases the request and uncounts the method, which has ended.</summary>
+    /// <summary>Releases the request and takes the method off the counts, because it has ended.</summary>
     public void OnMethodReturned()
     {
         _request.Release();
-        UncountMethod();
+        RemoveMethod();
     }
 
     /// <summary>
@@ -176,13 +176,14 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     /// <summary>
     /// Marks a one-way call whose method has ended. Returns false if the call has outlived its connection.
     /// </summary>
-    public bool TryMarkOver() => Interlocked.Exchange(ref _orphanState, OrphanState.Over) != OrphanState.Orphaned;
+    public bool TryMarkMethodEnded() =>
+        Interlocked.Exchange(ref _orphanState, OrphanState.MethodEnded) != OrphanState.Orphaned;
 
     /// <summary>Refuses a call whose method has not begun and that waits at no gate.</summary>
     public void Refuse(in Status status)
     {
         _isRefused = true;
-        TryEnd(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
+        EndOnce(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
         ReleaseWithoutStart();
     }
 
@@ -248,7 +249,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (cancelsMethod)
         {
             ServerCallCancellation.Fire(ref _cancellation);
-            if (Requests?.TryBegin(isEnded: true) == true || Ticket?.TryStopWaiting() == true)
+            if (Requests?.TryClaimStart(isEnded: true) == true || Ticket?.TryStopWaiting() == true)
             {
                 ReleaseWithoutStart();
             }
@@ -268,7 +269,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
-    private void UncountMethod()
+    private void RemoveMethod()
     {
         if (_isMethodCounted)
         {
@@ -286,7 +287,7 @@ internal enum OrphanState : byte
     /// <summary>
     /// The method has ended or will not start. Also the state of a call that was refused at its start.
     /// </summary>
-    Over,
+    MethodEnded,
 
     /// <summary>The method runs, or will.</summary>
     Admitted,

@@ -3,8 +3,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The source of the cancellation token of one incoming call, which is made when the method first asks for it. The call
-/// holds it in a field. Thread-safe.
+/// Creates the token source of an incoming call on first use, and cancels it. The call holds the source in a field.
+/// Thread-safe.
 /// </summary>
 internal static class ServerCallCancellation
 {

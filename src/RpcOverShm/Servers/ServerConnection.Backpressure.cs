@@ -13,20 +13,20 @@ internal sealed partial class ServerConnection
 {
     private const int MaxReleasedPerEvent = 2;
 
-    private readonly Gate _responsesLock = new();
+    private readonly UninterruptibleLock _responsesLock = new();
     private readonly LinkedList<TaskCompletionSource> _responseWaiters = new();
     private volatile bool _hasResponseWaiters;
     private int _unsentResponses;
     private int _isResumeQueued; // 1 while a pool item is queued that resumes methods and calls
 
     /// <summary>The bytes that the connection makes the server keep.</summary>
-    public BufferBudget Budget { get; }
+    public BufferBudget BufferBudget { get; }
 
     /// <summary>The number of methods that have ended and whose responses had to wait and are not queued yet.</summary>
     public int UnsentResponses => Volatile.Read(ref _unsentResponses);
 
-    // Whether no method may begin, because of answers that the client does not read.
-    private bool IsPausedByUnreadResponses => Budget.IsSendQueueFull || UnsentResponses > 0;
+    // Whether no method may begin, because of responses that the client does not read.
+    private bool IsPausedByUnreadResponses => BufferBudget.IsSendQueueFull || UnsentResponses > 0;
 
     /// <summary>
     /// Waits until the response of a method may be queued or the call has ended. The caller must then call
@@ -35,7 +35,7 @@ internal sealed partial class ServerConnection
     public async Task WaitToSendResponseAsync(CancellationToken ended)
     {
         Interlocked.Increment(ref _unsentResponses);
-        while (Budget.IsSendQueueFull && !ended.IsCancellationRequested)
+        while (BufferBudget.IsSendQueueFull && !ended.IsCancellationRequested)
         {
             var turn = new LinkedListNode<TaskCompletionSource>(
                 new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
@@ -48,7 +48,7 @@ internal sealed partial class ServerConnection
             // StoreLoad: the method is in the queue before this thread checks the budget. A thread that has sent
             // responses reduces the budget before it checks the queue.
             Interlocked.MemoryBarrier();
-            if (!Budget.IsSendQueueFull)
+            if (!BufferBudget.IsSendQueueFull)
             {
                 ReleaseResponses();
             }
@@ -92,7 +92,9 @@ internal sealed partial class ServerConnection
     {
         using (_responsesLock.Enter())
         {
-            for (int let = 0; let < MaxReleasedPerEvent && _responseWaiters.Count > 0 && !Budget.IsSendQueueFull; let++)
+            for (int released = 0;
+                released < MaxReleasedPerEvent && _responseWaiters.Count > 0 && !BufferBudget.IsSendQueueFull;
+                released++)
             {
                 _responseWaiters.First!.Value.SetResult();
                 _responseWaiters.RemoveFirst();

@@ -21,7 +21,7 @@ internal sealed partial class ServerConnection
     /// The number of methods that run or wait, for their turn or for the rest of their request. Concurrent changes can
     /// make the number too high, never too low.
     /// </summary>
-    public int Running
+    public int PendingOrRunning
     {
         get
         {
@@ -37,13 +37,13 @@ internal sealed partial class ServerConnection
     /// <summary>
     /// Counts an admitted call that waits for the end of its request. Returns null, or the status of its refusal.
     /// </summary>
-    public Status? TryCountPending(CallTicket ticket) => CountPending(ticket) ?? TryCharge(ticket, requestBytes: 0);
+    public Status? CountAndCharge(CallTicket ticket) => AddPending(ticket) ?? Charge(ticket, requestBytes: 0);
 
     // StoreLoad: the caller has reduced a count by an interlocked operation. WhenEmptyAsync stores the source before it
     // reads the counts.
-    private void CompleteDrain()
+    private void CompleteIfDrained()
     {
-        if (Volatile.Read(ref _drained) is not null && Running == 0)
+        if (Volatile.Read(ref _drained) is not null && PendingOrRunning == 0)
         {
             Interlocked.Exchange(ref _drained, null)?.TrySetResult();
         }
@@ -53,12 +53,12 @@ internal sealed partial class ServerConnection
     {
         var made = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         TaskCompletionSource drained = Interlocked.CompareExchange(ref _drained, made, null) ?? made;
-        CompleteDrain();
+        CompleteIfDrained();
         return drained.Task;
     }
 
     /// <summary>Counts and charges a call that waits. Returns null, or the status of its refusal.</summary>
-    private Status? TryQueue(CallTicket ticket, CallGate gate, int requestBytes)
+    private Status? Queue(CallTicket ticket, CallGate gate, int requestBytes)
     {
         if (ticket.IsQueued)
         {
@@ -77,13 +77,13 @@ internal sealed partial class ServerConnection
         {
             ReportRefusal(ServerLimits.QueuedOption, Limits.MaxQueuedPerConnection);
             return isPaused
-                ? StatusMapping.BufferFull(Budget)
-                : StatusMapping.TooManyWaiting(OptionOf(gate), LimitOf(gate), Limits.MaxQueuedPerConnection);
+                ? StatusMapping.BufferFull(BufferBudget)
+                : StatusMapping.TooManyWaiting(GetOption(gate), GetLimit(gate), Limits.MaxQueuedPerConnection);
         }
 
-        if (TryCharge(ticket, requestBytes) is { } refusal)
+        if (Charge(ticket, requestBytes) is { } refusal)
         {
-            return isPaused ? StatusMapping.BufferFull(Budget) : refusal;
+            return isPaused ? StatusMapping.BufferFull(BufferBudget) : refusal;
         }
 
         // One-way calls are never refused here, so that none is lost: only their window bounds how many wait.
@@ -97,7 +97,7 @@ internal sealed partial class ServerConnection
         return null;
     }
 
-    private Status? TryCharge(CallTicket ticket, int requestBytes)
+    private Status? Charge(CallTicket ticket, int requestBytes)
     {
         if (ticket.ChargedBytes > 0)
         {
@@ -105,7 +105,7 @@ internal sealed partial class ServerConnection
         }
 
         long bytes = CallBytes + ticket.Call.HeadBytes + requestBytes;
-        if (Budget.TryTake(bytes) is { } full)
+        if (BufferBudget.Take(bytes) is { } full)
         {
             ReportRefusal(full.Option, full.LimitBytes);
             return StatusMapping.BufferFull(full);
@@ -115,10 +115,10 @@ internal sealed partial class ServerConnection
         return null;
     }
 
-    private string OptionOf(CallGate gate) =>
+    private string GetOption(CallGate gate) =>
         gate == _serverGate ? ServerLimits.CallsOption : ServerLimits.PerConnectionOption;
 
-    private long LimitOf(CallGate gate) => gate == _serverGate ? Limits.MaxCalls!.Value : Limits.MaxCallsPerConnection;
+    private long GetLimit(CallGate gate) => gate == _serverGate ? Limits.MaxCalls!.Value : Limits.MaxCallsPerConnection;
 
     private void ReportRefusal(string option, long limit) => LimitEvents.Reached(
         Settings.Logger, option, limit, $"{PeerName}: a call was refused.");
@@ -135,8 +135,8 @@ internal sealed partial class ServerConnection
         {
             LimitEvents.Reached(
                 Settings.Logger,
-                Budget.Option,
-                Budget.LimitBytes,
+                BufferBudget.Option,
+                BufferBudget.LimitBytes,
                 $"{PeerName}: the client leaves responses unread, so its calls wait.");
             return;
         }
@@ -144,14 +144,14 @@ internal sealed partial class ServerConnection
         string who = gate == _connectionGate
             ? $"{PeerName}: its calls wait for their turn."
             : $"calls wait for their turn, the first of {PeerName}.";
-        LimitEvents.Waited(Settings.Logger, OptionOf(gate), LimitOf(gate), who);
+        LimitEvents.Waited(Settings.Logger, GetOption(gate), GetLimit(gate), who);
     }
 
     /// <summary>
     /// Counts a call as pending. Returns the status of its refusal if the server stops and the stop may have missed the
     /// call.
     /// </summary>
-    private Status? CountPending(CallTicket ticket)
+    private Status? AddPending(CallTicket ticket)
     {
         if (ticket.IsPending)
         {
@@ -162,11 +162,11 @@ internal sealed partial class ServerConnection
 
         // StoreLoad: the call is counted before the flag of the stop is read; the stop sets the flag before it counts.
         Interlocked.Increment(ref _pending);
-        return _isRefusing && !ticket.IsSparedByStop ? StatusMapping.ServerStopping : null;
+        return _isRefusing && !ticket.IsExemptFromStop ? StatusMapping.ServerStopping : null;
     }
 
     /// <summary>Subtracts a call from the pending ones: it has entered the gate of the connection.</summary>
-    private void UncountPending(CallTicket ticket)
+    private void RemovePending(CallTicket ticket)
     {
         if (ticket.IsPending)
         {
@@ -176,9 +176,9 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Takes a call off the counts of those that have not begun.</summary>
-    private void UncountWaiting(CallTicket ticket)
+    private void RemoveWaiting(CallTicket ticket)
     {
-        UncountPending(ticket);
+        RemovePending(ticket);
         if (ticket.IsQueued)
         {
             ticket.IsQueued = false;
@@ -192,7 +192,7 @@ internal sealed partial class ServerConnection
 
         if (ticket.ChargedBytes > 0)
         {
-            Budget.Give(ticket.ChargedBytes);
+            BufferBudget.Give(ticket.ChargedBytes);
             ticket.ChargedBytes = 0;
         }
     }

@@ -30,12 +30,12 @@ internal sealed partial class ServerConnection
     /// </summary>
     public CallTicket? CreateNestedTicket(ServerCall call, ParentCall parent)
     {
-        if (Connection.FindCallbackOrigin(parent) is { } caller)
+        if (Connection.FindCallbackOrigin(parent) is { } origin)
         {
             // Nobody waits for what a one-way call does.
-            RunningCall? parentOfCaller = caller.IsOneWay ? null : (caller as INestedCall)?.Parent;
+            RunningCall? parentOfOrigin = origin.IsOneWay ? null : (origin as INestedCall)?.Parent;
             return new CallTicket(
-                call, parentOfCaller?.ServerGate == _serverGate ? parentOfCaller : null, caller);
+                call, parentOfOrigin?.ServerGate == _serverGate ? parentOfOrigin : null, origin);
         }
 
         return IsSameProcess && RunningCall.Find(parent, _serverGate) is { } running
@@ -113,9 +113,9 @@ internal sealed partial class ServerConnection
             return false;
         }
 
-        Status? refusal = _isRefusing && !ticket.IsSparedByStop
+        Status? refusal = _isRefusing && !ticket.IsExemptFromStop
             ? StatusMapping.ServerStopping
-            : TryQueue(ticket, _connectionGate, requestBytes);
+            : Queue(ticket, _connectionGate, requestBytes);
         if (refusal is { } why)
         {
             call.Refuse(why);
@@ -123,7 +123,7 @@ internal sealed partial class ServerConnection
         }
 
         ReportWait(_connectionGate);
-        _ = CountPending(ticket); // the result is not needed: the call was already counted as inside the gate
+        _ = AddPending(ticket); // the result is not needed: the call was already counted as inside the gate
         ticket.Stage = CallStage.EnteredOrder;
         _serverGate.Leave(); // A call of another connection takes its place.
         _connectionGate.WaitAgain(ticket);
@@ -131,42 +131,45 @@ internal sealed partial class ServerConnection
         return true;
     }
 
-    /// <summary>Uncounts a call that has ended before its method began. Begins another one in its place.</summary>
+    /// <summary>
+    /// Takes a call off the counts that has ended before its method began. Begins another one in its place.
+    /// </summary>
     public void OnCallNeverStarted(ServerCall call)
     {
         if (call.Ticket is { } ticket)
         {
             ticket.LeaveOrder();
             LeaveGates(ticket, ticket.Stage, running: null);
-            UncountWaiting(ticket);
+            RemoveWaiting(ticket);
         }
 
         OnGatesLeft(call);
     }
 
-    /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
+    /// <summary>Takes a call off the counts whose method has ended. Begins another one in its place.</summary>
     public void OnMethodEnded(ServerCall call)
     {
-        // The running call ends first: nobody borrows its place from here on (name_goes_first).
-        call.Running?.End();
+        // The running call ends first: nobody borrows its place from here on (running_call_ends_first).
+        call.RunningCall?.End();
         if (call.Ticket is { } ticket)
         {
             ticket.LeaveOrder();
         }
 
-        LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.Running);
+        LeaveGates(call.Ticket, call.Ticket?.Stage ?? CallStage.EnteredServer, call.RunningCall);
         OnGatesLeft(call);
     }
 
     /// <summary>
-    /// Gives the server's place of a call to others, before it waits to answer: its client alone decides for how long.
+    /// Leaves the server's gate for a call whose response must wait. Only its client decides how long that takes, so
+    /// the call must not keep a place that others need.
     /// </summary>
     public void LeaveServerGate(ServerCall call)
     {
-        call.Running?.End();
+        call.RunningCall?.End();
         CallTicket ticket = call.Ticket ??= new CallTicket(call);
         ticket.Stage = CallStage.EnteredConnection;
-        _serverGate.Leave(ticket, call.Running);
+        _serverGate.Leave(ticket, call.RunningCall);
     }
 
     /// <summary>
@@ -176,7 +179,7 @@ internal sealed partial class ServerConnection
     public void SetRunningCall(ServerCall call)
     {
         var running = new RunningCall(call, _serverGate, call.Ticket?.Parent);
-        call.Running = running;
+        call.RunningCall = running;
         RunningCall.Set(running);
     }
 
@@ -185,7 +188,7 @@ internal sealed partial class ServerConnection
     {
         foreach (CallGate gate in (IEnumerable<CallGate>)[.. _orderGates?.Values ?? [], _connectionGate, _serverGate])
         {
-            foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsSparedByStop))
+            foreach (GateTicket ticket in gate.TakeOut(this, static one => !((CallTicket)one).IsExemptFromStop))
             {
                 ((CallTicket)ticket).Call.Refuse(StatusMapping.ServerStopping);
             }
@@ -195,7 +198,7 @@ internal sealed partial class ServerConnection
     private CallGate GetOrderGate(string service)
     {
         _orderGates ??= new ConcurrentDictionary<string, CallGate>(concurrencyLevel: 1, capacity: 1);
-        return Gate.Uninterrupted((_orderGates, service), static find => find._orderGates.GetOrAdd(
+        return UninterruptibleLock.Run((_orderGates, service), static find => find._orderGates.GetOrAdd(
             find.service, static _ => new CallGate(limit: 1)));
     }
 
@@ -213,7 +216,7 @@ internal sealed partial class ServerConnection
             };
             if (!gate.TryEnter(ticket))
             {
-                refusal = TryQueue(ticket, gate, requestBytes);
+                refusal = Queue(ticket, gate, requestBytes);
                 if (refusal is not null)
                 {
                     return false;
@@ -222,14 +225,14 @@ internal sealed partial class ServerConnection
                 ReportWait(gate);
                 if (ticket.Stage < CallStage.EnteredConnection)
                 {
-                    refusal = CountPending(ticket);
+                    refusal = AddPending(ticket);
                     if (refusal is not null)
                     {
                         return false;
                     }
                 }
 
-                if (gate.EnterOrWait(ticket) == false)
+                if (gate.EnterOrWait(ticket) == GateResult.Waiting)
                 {
                     StopWaitingIfEnded(ticket, gate);
                     return false;
@@ -243,7 +246,7 @@ internal sealed partial class ServerConnection
             }
         }
 
-        UncountWaiting(ticket);
+        RemoveWaiting(ticket);
         return true;
     }
 
@@ -257,8 +260,8 @@ internal sealed partial class ServerConnection
         }
 
         bool wasCounted = ticket.IsPending;
-        UncountPending(ticket);
-        return wasCounted || !_isRefusing || ticket.IsSparedByStop;
+        RemovePending(ticket);
+        return wasCounted || !_isRefusing || ticket.IsExemptFromStop;
     }
 
     // A thread that ended the call, or a stop, may have searched the gates before the call was in one.
@@ -269,7 +272,7 @@ internal sealed partial class ServerConnection
         {
             ReleaseLater(ticket.Call);
         }
-        else if (_isRefusing && !ticket.IsSparedByStop && gate.TryTakeOut(ticket))
+        else if (_isRefusing && !ticket.IsExemptFromStop && gate.TryTakeOut(ticket))
         {
             PoolWork.Queue(static call => call.Refuse(StatusMapping.ServerStopping), ticket.Call);
         }
@@ -296,7 +299,7 @@ internal sealed partial class ServerConnection
     {
         if (call.IsOneWay)
         {
-            OnOneWayOver(call);
+            OnOneWayMethodEnded(call);
         }
 
         if (_hasResponseWaiters)
@@ -304,6 +307,6 @@ internal sealed partial class ServerConnection
             ReleaseResponses();
         }
 
-        CompleteDrain();
+        CompleteIfDrained();
     }
 }

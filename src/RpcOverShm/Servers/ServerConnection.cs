@@ -40,19 +40,20 @@ internal sealed partial class ServerConnection
             IsPaused = () => IsPausedByUnreadResponses,
             LetInLater = QueueResume,
         };
-        Budget = new BufferBudget(ServerLimits.ConnectionBytesOption, Limits.MaxBytesPerConnection, shared.Budget)
+        BufferBudget = new BufferBudget(
+            ServerLimits.ConnectionBytesOption, Limits.MaxBytesPerConnection, shared.BufferBudget)
         {
             OnResponsesDrained = QueueResume,
         };
         _orphanBudget = shared.OrphanBudgetOf(link.Identity.UserId);
-        link.OnUnmapped += Budget.End;
+        link.OnUnmapped += BufferBudget.End;
 
         Connection = new Connection(
             link,
             settings.Scheduling,
             isOneWay => new ServerCall(this) { IsOneWay = isOneWay },
             onGoAway,
-            new IncomingBounds(Budget, settings.Limits.HeadTimeout));
+            new IncomingBounds(BufferBudget, settings.Limits.HeadTimeout));
     }
 
     public Connection Connection { get; }
@@ -77,7 +78,7 @@ internal sealed partial class ServerConnection
     public bool IsSameProcess { get; }
 
     /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
-    public DrainCounter OneWay { get; } = new();
+    public DrainCounter OneWayMethods { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
@@ -97,7 +98,7 @@ internal sealed partial class ServerConnection
     /// Whether the call is one-way. A refused one-way call is not retried, so a stop refuses it only after the grace
     /// period.
     /// </param>
-    public Status? TryAdmit(bool isInChain, bool isOneWay = false)
+    public Status? Admit(bool isInChain, bool isOneWay = false)
     {
         if (isOneWay && _orphanBudget.UsedBytes >= _orphanBudget.LimitBytes)
         {
@@ -118,7 +119,7 @@ internal sealed partial class ServerConnection
 
         if (isOneWay)
         {
-            OneWay.Add();
+            OneWayMethods.Add();
         }
 
         Volatile.Write(ref _admitted, _admitted + 1);
@@ -132,7 +133,7 @@ internal sealed partial class ServerConnection
     public bool CheckQuiet()
     {
         // A method that ignores its token runs on after the end of its call.
-        (long admitted, bool isIdle) = (Admitted, Running == 0);
+        (long admitted, bool isIdle) = (Admitted, PendingOrRunning == 0);
         bool isQuiet = Connection.CheckQuiet()
             && admitted == _admittedAtLastCheck && isIdle && _wasIdleAtLastCheck;
         (_admittedAtLastCheck, _wasIdleAtLastCheck) = (admitted, isIdle);
@@ -170,16 +171,16 @@ internal sealed partial class ServerConnection
         return false;
     }
 
-    /// <summary>Uncounts a one-way call whose method has ended or will not begin.</summary>
-    public void OnOneWayOver(ServerCall call)
+    /// <summary>Takes a one-way call off the counts whose method has ended or will not begin.</summary>
+    public void OnOneWayMethodEnded(ServerCall call)
     {
-        if (!call.TryMarkOver())
+        if (!call.TryMarkMethodEnded())
         {
             _orphanBudget.Give(call.Sending.OneWayCost);
             Connection.Sender.Forget(call);
         }
 
-        OneWay.RemoveByAnyThread();
+        OneWayMethods.RemoveByAnyThread();
     }
 
     /// <summary>
@@ -213,7 +214,7 @@ internal sealed partial class ServerConnection
     /// </summary>
     public async Task WhenOrphansEndAsync()
     {
-        if (OneWay.Count > 0)
+        if (OneWayMethods.Count > 0)
         {
             _orphanBudget.TakeAnyway(ClosedBytes);
             await WhenNoOneWayAsync().ConfigureAwait(false);
@@ -222,5 +223,5 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Completes when no method of a one-way call runs or waits.</summary>
-    public Task WhenNoOneWayAsync() => OneWay.Total == 0 ? Task.CompletedTask : OneWay.WhenEmptyAsync();
+    public Task WhenNoOneWayAsync() => OneWayMethods.Total == 0 ? Task.CompletedTask : OneWayMethods.WhenEmptyAsync();
 }

@@ -17,9 +17,9 @@ internal sealed class ServerCore
 
     private readonly ServerSettings _settings;
     private readonly SharedLimits _shared;
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly HashSet<ServerConnection> _connections = [];
-    private readonly SessionObserver _observer;
+    private readonly SessionHandler _sessionHandler;
     private readonly IdleTimer? _idleTimer;
     private readonly Listener _listener;
     private long _startedSessions;
@@ -31,10 +31,10 @@ internal sealed class ServerCore
         RendezvousAddress address,
         ConnectionSettings connectionSettings,
         ServerSettings settings,
-        SessionObserver observer)
+        SessionHandler sessionHandler)
     {
         _settings = settings;
-        _observer = observer;
+        _sessionHandler = sessionHandler;
         _shared = new SharedLimits(settings.Limits);
         _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, CheckIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
@@ -46,7 +46,7 @@ internal sealed class ServerCore
     {
         get
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 return [.. _connections];
             }
@@ -57,7 +57,7 @@ internal sealed class ServerCore
     public string SocketPath => _listener.SocketPath;
 
     /// <summary>The bytes that clients make the server keep.</summary>
-    public BufferBudget Budget => _shared.Budget;
+    public BufferBudget BufferBudget => _shared.BufferBudget;
 
     /// <summary>
     /// Checks all sessions once and sends a GoAway to those without a call for the idle timeout. Calls that cross the
@@ -66,7 +66,7 @@ internal sealed class ServerCore
     public void CheckIdle()
     {
         List<ServerSession> idle = [];
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             foreach (ServerConnection connection in _isStopping ? [] : _connections)
             {
@@ -167,7 +167,7 @@ internal sealed class ServerCore
 
     private ServerConnection[] BeginStop()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isStopping = true;
             _idleTimer?.Stop();
@@ -179,19 +179,18 @@ internal sealed class ServerCore
     {
         var connection = new ServerConnection(link, _settings, _shared);
         bool isAccepted;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             isAccepted = !_isStopping;
             if (isAccepted)
             {
-                connection.Session = new ServerSession(connection, ++_startedSessions, _observer.CreateView);
+                connection.Session = new ServerSession(connection, ++_startedSessions, _sessionHandler.CreateView);
                 _connections.Add(connection);
             }
         }
 
         if (!isAccepted)
         {
-            // Closing calls the user's logger, and user code must not run on the event loop of the listeners.
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
@@ -201,11 +200,11 @@ internal sealed class ServerCore
 
         ServerSession session = connection.Session!;
         ProcessCounts.Sessions.Add();
-        if (_observer.HasStartHandlers)
+        if (_sessionHandler.HasStartHandlers)
         {
             using (ExecutionContext.SuppressFlow())
             {
-                session.Started = Task.Run(() => _observer.OnStarted(session));
+                session.Started = Task.Run(() => _sessionHandler.OnStarted(session));
             }
         }
 
@@ -221,14 +220,14 @@ internal sealed class ServerCore
         _ = RemoveWhenOrphansEndAsync(connection);
         ProcessCounts.Sessions.Remove();
         await session.Started.ConfigureAwait(false);
-        await _observer.OnEndedAsync(session).ConfigureAwait(false);
+        await _sessionHandler.OnEndedAsync(session).ConfigureAwait(false);
     }
 
     // A closed connection stays in the list until its one-way calls have ended, so that a stop can end them.
     private async Task RemoveWhenOrphansEndAsync(ServerConnection connection)
     {
         await connection.WhenOrphansEndAsync().ConfigureAwait(false);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _connections.Remove(connection);
         }

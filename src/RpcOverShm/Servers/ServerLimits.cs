@@ -28,6 +28,6 @@ internal sealed record ServerLimits(
     public const string DepthOption = "MaxCallbackDepth";
 
     /// <summary>The calls that this side takes at a time from one peer: running and waiting.</summary>
-    public uint CallsAtATime =>
+    public uint MaxAcceptedCalls =>
         (uint)Math.Min(PeerLimits.CallsPerConnection, (long)MaxCallsPerConnection + MaxQueuedPerConnection);
 }

@@ -67,9 +67,9 @@ internal sealed class ServerSession
         return _quietChecks == IdleTimer.QuietChecks;
     }
 
-    /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>
+    /// <summary>Cancels <see cref="Closed"/>. Its callbacks run on the thread pool.</summary>
     /// <exception cref="AggregateException">A callback has thrown; the task fails.</exception>
-    public Task EndAsync() => _closed.CancelAsync();
+    public Task CancelClosedAsync() => _closed.CancelAsync();
 
     /// <summary>
     /// Waits for the one-way calls that outlive the client, then refuses further uses of the instances. They are

@@ -14,7 +14,7 @@ namespace RpcOverShm.Servers;
 /// Creates an instance. The arguments are the session, null for none, and the call, null if the instance outlives it.
 /// </param>
 internal sealed class ServiceActivation<TService>(
-    InstanceSettings settings, Func<object?, ServerCallContext?, Activation<TService>> create)
+    InstanceSettings settings, Func<object?, ServerCallContext?, ActivationResult<TService>> create)
     where TService : class
 {
     /// <summary>Runs a method of a call with one response.</summary>
@@ -70,7 +70,7 @@ internal sealed class ServiceActivation<TService>(
         GateTicket? ticket = null;
         try
         {
-            if (settings.MaxCalls is not null && call.Running is null)
+            if (settings.MaxCalls is not null && call.RunningCall is null)
             {
                 // Set in this async method, so that the AsyncLocal flows to the user's method and not back to the
                 // caller.
@@ -80,7 +80,7 @@ internal sealed class ServiceActivation<TService>(
             ServiceInstance instance = known ?? await CreateOrWaitAsync(instances, call).ConfigureAwait(false);
             if (instance.Gate is { } gate)
             {
-                RunningCall running = call.Running!;
+                RunningCall running = call.RunningCall!;
                 ticket = new GateTicket(call.Owner, running.FindAbove(gate)) { Gate = gate };
                 running.InstanceTicket = ticket;
                 await EnterAsync(gate, ticket, call).ConfigureAwait(false);
@@ -90,7 +90,7 @@ internal sealed class ServiceActivation<TService>(
         }
         finally
         {
-            ticket?.Gate!.End(ticket, call.Running!);
+            ticket?.Gate!.End(ticket, call.RunningCall!);
             instances.EndUse();
         }
     }
@@ -106,7 +106,8 @@ internal sealed class ServiceActivation<TService>(
             return;
         }
 
-        if (gate.EnterOrWait(ticket, settings.MaxQueued) is not { } isInside)
+        GateResult result = gate.EnterOrWait(ticket, settings.MaxQueued);
+        if (result == GateResult.Full)
         {
             LimitEvents.Reached(
                 call.Settings.Logger,
@@ -120,7 +121,7 @@ internal sealed class ServiceActivation<TService>(
                 settings.MaxQueued));
         }
 
-        if (!isInside)
+        if (result == GateResult.Waiting)
         {
             await ticket.Granted.WaitAsync(call.CancellationToken).ConfigureAwait(false);
         }
@@ -140,7 +141,7 @@ internal sealed class ServiceActivation<TService>(
     private Instance Create(ServerCall call, ServerCallContext? context)
     {
         object? session = settings.Lifetime == InstanceLifetime.Server ? null : call.Owner.Session?.View;
-        Activation<TService> made = create(session, context);
+        ActivationResult<TService> made = create(session, context);
         if (made.Service is not null)
         {
             CallGate? gate = settings.MaxCalls is { } limit ? new CallGate(limit, isOfInstance: true) : null;
@@ -189,6 +190,6 @@ internal sealed class ServiceActivation<TService>(
 /// <param name="Service">The instance; null if there is none.</param>
 /// <param name="Release">Releases what was made; null to dispose the instance.</param>
 /// <param name="Failure">What the function has thrown.</param>
-internal readonly record struct Activation<TService>(
+internal readonly record struct ActivationResult<TService>(
     TService? Service, Func<ValueTask>? Release, Exception? Failure = null)
     where TService : class;

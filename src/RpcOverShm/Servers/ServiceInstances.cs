@@ -13,7 +13,7 @@ namespace RpcOverShm.Servers;
 /// <param name="isStriped">Whether the calls of many connections use the instances.</param>
 internal sealed class ServiceInstances(bool isStriped = false)
 {
-    private readonly Gate _lock = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly List<ServiceInstance> _created = []; // under the lock until the release
     private readonly ConcurrentDictionary<object, Task<ServiceInstance?>> _instances =
         new(concurrencyLevel: 1, capacity: 1);
@@ -57,7 +57,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         return true;
     }
 
-    /// <summary>Uncounts a call. After the end, the last call releases the instances.</summary>
+    /// <summary>Takes a call off the count. After the end, the last call releases the instances.</summary>
     public void EndUse()
     {
         _uses.Remove();
@@ -101,7 +101,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         _logger = logger;
         _hasEnded = true;
 
-        // StoreLoad: the end is noted before this thread looks for uses.
+        // StoreLoad: the end is stored before this thread checks for uses.
         Interlocked.MemoryBarrier();
         ReleaseIfUnused();
         return Released;
@@ -130,7 +130,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
         catch (Exception)
         {
-            Gate.Uninterrupted((_instances, service), static end => end._instances.TryRemove(end.service, out _));
+            UninterruptibleLock.Run((_instances, service), static end => end._instances.TryRemove(end.service, out _));
             result.SetResult(null);
             throw;
         }

@@ -16,7 +16,7 @@ internal sealed class SharedLimits(ServerLimits limits)
     public CallGate ServerGate { get; } = new(limits.MaxCalls);
 
     /// <summary>The bytes that all connections may make this process keep.</summary>
-    public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.MaxBytes);
+    public BufferBudget BufferBudget { get; } = new(ServerLimits.BytesOption, limits.MaxBytes);
 
     /// <summary>
     /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
@@ -25,6 +25,6 @@ internal sealed class SharedLimits(ServerLimits limits)
     public BufferBudget OrphanBudgetOf(uint userId) => _orphanBudgets.GetOrAdd(
         userId,
         static (_, of) => new BufferBudget(
-            ServerLimits.ConnectionBytesOption, of.limits.MaxBytesPerConnection, of.Budget),
-        (limits, Budget));
+            ServerLimits.ConnectionBytesOption, of.limits.MaxBytesPerConnection, of.BufferBudget),
+        (limits, BufferBudget));
 }

@@ -74,32 +74,32 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
         Task<TResponse> running = MethodInvoker.ThrowIfNull(unary(ReadRequest(call), context));
-        if (!running.IsCompletedSuccessfully || call.Owner.Budget.IsSendQueueFull)
+        if (!running.IsCompletedSuccessfully || call.Owner.BufferBudget.IsSendQueueFull)
         {
             return EndLaterAsync(call, context, running);
         }
 
-        call.EndWith(ResponseMarshaller(call), running.Result, context);
+        call.EndWith(GetResponseMarshaller(call), running.Result, context);
         return Task.CompletedTask;
     }
 
     private Task InvokeAsync(
         ClientStreamingServerMethod<TRequest, TResponse> client, ServerCall call, ShmServerCallContext context) =>
-        EndLaterAsync(call, context, MethodInvoker.ThrowIfNull(client(Requests(call), context)));
+        EndLaterAsync(call, context, MethodInvoker.ThrowIfNull(client(CreateRequestReader(call), context)));
 
     private async Task InvokeAsync(
         ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
     {
         TRequest request = ReadRequest(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, GetResponseMarshaller(call));
         await MethodInvoker.ThrowIfNull(server(request, responses, context)).ConfigureAwait(false);
     }
 
     private async Task InvokeAsync(
         DuplexStreamingServerMethod<TRequest, TResponse> duplex, ServerCall call, ShmServerCallContext context)
     {
-        RequestStreamReader<TRequest> requests = Requests(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
+        RequestStreamReader<TRequest> requests = CreateRequestReader(call);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, GetResponseMarshaller(call));
         await MethodInvoker.ThrowIfNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
@@ -107,9 +107,9 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         TResponse response = await running.ConfigureAwait(false);
         ServerConnection owner = call.Owner;
-        if (call.IsOneWay || !owner.Budget.IsSendQueueFull)
+        if (call.IsOneWay || !owner.BufferBudget.IsSendQueueFull)
         {
-            call.EndWith(ResponseMarshaller(call), response, context);
+            call.EndWith(GetResponseMarshaller(call), response, context);
             return;
         }
 
@@ -117,7 +117,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {
-            call.EndWith(ResponseMarshaller(call), response, context);
+            call.EndWith(GetResponseMarshaller(call), response, context);
         }
         finally
         {
@@ -125,22 +125,22 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
     }
 
-    private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));
+    private RequestStreamReader<TRequest> CreateRequestReader(ServerCall call) => new(call, GetRequestMarshaller(call));
 
     /// <summary>Returns the single request of a call, which is complete before the method begins.</summary>
     private TRequest ReadRequest(ServerCall call)
     {
         ReceivedMessage bytes = call.TakeRequest();
-        return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
+        return FrameDeserializationContext.Deserialize(GetRequestMarshaller(call), ref bytes);
     }
 
     // An inspected call has its own marshallers, because they hold its metadata and count its messages.
-    private Marshaller<TRequest> RequestMarshaller(ServerCall call)
+    private Marshaller<TRequest> GetRequestMarshaller(ServerCall call)
     {
-        Marshaller<TRequest> own = Of(call).Request;
+        Marshaller<TRequest> own = ChooseMarshallers(call).Request;
         if (_observer is not null)
         {
-            own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true));
+            own = MessageInspection.Receiving(own, _observer, CreateOrigin(call, isRequest: true));
         }
 
         return call.RequestMark == MessageMark.None ? own : WithDecoding(call, own);
@@ -155,18 +155,22 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             call.RequestMark == MessageMark.Gzip,
             isCompressed => call.IsLastRequestCompressed = isCompressed);
 
-    private Marshaller<TResponse> ResponseMarshaller(ServerCall call)
+    private Marshaller<TResponse> GetResponseMarshaller(ServerCall call)
     {
-        Marshaller<TResponse> own = Of(call).Response;
+        Marshaller<TResponse> own = ChooseMarshallers(call).Response;
         return _observer is null
             ? own
             : MessageInspection.Sending(
-                own, _observer, Origin(call, isRequest: false), _isResponseStream, call.Settings.MaxSendMessageBytes);
+                own,
+                _observer,
+                CreateOrigin(call, isRequest: false),
+                _isResponseStream,
+                call.Settings.MaxSendMessageBytes);
     }
 
-    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
+    private Marshallers ChooseMarshallers(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
 
-    private MessageOrigin Origin(ServerCall call, bool isRequest) =>
+    private MessageOrigin CreateOrigin(ServerCall call, bool isRequest) =>
         new(FullName, call.RequestHeaders, isRequest, IsReceived: isRequest);
 
     private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);

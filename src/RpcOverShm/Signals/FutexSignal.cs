@@ -13,7 +13,7 @@ internal sealed unsafe class FutexSignal : ISignal
 {
     private readonly LocalWord _localEvents = new();
     private readonly List<Sleeper>? _sleepers;
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
 
     /// <param name="useWaitv">Whether to use futex_waitv; false for older kernels.</param>
     public FutexSignal(bool useWaitv) => _sleepers = useWaitv ? null : [];
@@ -67,7 +67,7 @@ internal sealed unsafe class FutexSignal : ISignal
     private bool WaitOnWord(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         var me = new Sleeper(word, localEventsSeen);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _sleepers!.Add(me);
         }
@@ -75,7 +75,7 @@ internal sealed unsafe class FutexSignal : ISignal
         // If the event was raised before the list had this sleeper, the counter shows it here. A later event finds the
         // sleeper in the list.
         bool isWoken = LocalEvents != localEventsSeen || FutexNative.Wait(word.Address, expected, timeout);
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _sleepers!.Remove(me);
         }
@@ -86,7 +86,7 @@ internal sealed unsafe class FutexSignal : ISignal
     private bool WakeThoseBefore(uint localEvents)
     {
         bool isAnyLeft = false;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             foreach (Sleeper sleeper in _sleepers!)
             {

@@ -18,8 +18,8 @@ internal sealed class ByteReceiver
     private readonly RingReader _ring;
     private readonly Action _request;
     private readonly SpinBudget _spin = new();
-    private readonly Gate _gate = new(); // guards the ring: held by a read, also while it blocks
-    private readonly Gate _waitGate = new(); // guards the end of a wait: a read may hold the other one for long
+    private readonly UninterruptibleLock _lock = new(); // guards the ring: held by a read, also while it blocks
+    private readonly UninterruptibleLock _waitLock = new(); // guards the end of a wait: a read may hold the other long
     private volatile TaskCompletionSource? _wait; // of an asynchronous read; completed when there may be data
     private bool _hasRecord;               // the current record has unread bytes
     private int _taken;                    // bytes of the current record already read
@@ -40,7 +40,7 @@ internal sealed class ByteReceiver
 
     /// <summary>Whether this side is armed for the event loop and has data. For the event loop.</summary>
     public bool HasMissedDoorbell =>
-        _wait is not null && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData && !_link.IsClosed;
+        _wait is not null && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData && !_link.IsClosed;
 
     /// <summary>Reads available bytes; blocks until there are some. Returns 0 after the peer's last byte.</summary>
     /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
@@ -48,7 +48,7 @@ internal sealed class ByteReceiver
     {
         while (true)
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 if (TryRead(buffer, out int count))
                 {
@@ -67,7 +67,7 @@ internal sealed class ByteReceiver
         while (true)
         {
             TaskCompletionSource wait;
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 if (TryRead(buffer.Span, out int count))
                 {
@@ -92,12 +92,12 @@ internal sealed class ByteReceiver
     /// <summary>Waits for a pending read, then leaves the memory. Called after the link was closed.</summary>
     public void Leave()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             _isLeft = true;
         }
 
-        // No other read begins to wait, because it begins under the gate.
+        // No other read begins to wait, because it begins under the lock.
         EndWait();
         _link.Leave();
     }
@@ -117,26 +117,26 @@ internal sealed class ByteReceiver
     /// </summary>
     public bool TryPark()
     {
-        // While a read waits here, none blocks with the gate; one that has just been cancelled may be followed by one.
-        if (_wait is null || !_gate.TryTake())
+        // While a read waits here, none blocks with the lock; one that has just been cancelled may be followed by one.
+        if (_wait is null || !_lock.TryTake())
         {
             return true;
         }
 
         try
         {
-            return _isLeft || (!IsReadable() && TryArm(Doorbell.Socket));
+            return _isLeft || (!IsReadable() && TryArm(WakeMethods.Doorbell));
         }
         finally
         {
-            _gate.Exit();
+            _lock.Exit();
         }
     }
 
     // The loop, a canceller and the end of the stream may come at the same time.
     private void EndWait()
     {
-        using (_waitGate.Enter())
+        using (_waitLock.Enter())
         {
             // The read may wait again as soon as it has the result.
             TaskCompletionSource? wait = _wait;
@@ -145,7 +145,7 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>Spins, then sleeps, until there may be data. The caller holds the gate.</summary>
+    /// <summary>Spins, then sleeps, until there may be data. The caller holds the lock.</summary>
     private void WaitOnce()
     {
         uint localEvents = _link.LocalEvents;
@@ -155,7 +155,7 @@ internal sealed class ByteReceiver
         }
 
         long begun = Stopwatch.GetTimestamp();
-        if (TryArm(Doorbell.Futex))
+        if (TryArm(WakeMethods.Futex))
         {
             LoopThread.LeaveLoopBeforeSleep();
             if (!_link.SleepForData(_ring.Position, localEvents))
@@ -166,15 +166,15 @@ internal sealed class ByteReceiver
         }
     }
 
-    private bool TryArm(Doorbell doorbell)
+    private bool TryArm(WakeMethods wakeMethods)
     {
-        Doorbell forSpace = _ring.PublishHead();
-        if (forSpace != Doorbell.None)
+        WakeMethods forSpace = _ring.PublishHead();
+        if (forSpace != WakeMethods.None)
         {
             _link.WakePeerForSpace(forSpace);
         }
 
-        return _ring.Arm(doorbell);
+        return _ring.Arm(wakeMethods);
     }
 
     private bool IsReadable() =>
@@ -262,10 +262,10 @@ internal sealed class ByteReceiver
     private void Release()
     {
         _hasRecord = false;
-        Doorbell doorbell = _ring.Release();
-        if (doorbell != Doorbell.None)
+        WakeMethods wakeMethods = _ring.Release();
+        if (wakeMethods != WakeMethods.None)
         {
-            _link.WakePeerForSpace(doorbell);
+            _link.WakePeerForSpace(wakeMethods);
         }
     }
 

@@ -25,7 +25,9 @@ internal sealed class ByteSender
     private readonly RingWriter _ring;
     private readonly Action _request;
     private readonly SpinBudget _spin = new();
-    private readonly Gate _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
+
+    // Guards the ring: a write holds it for as long as its peer makes room.
+    private readonly UninterruptibleLock _lock = new();
 
     // Whether the event loop has written the rest of a write. If it was told to stop, the waiting write finds out why.
     private TaskCompletionSource<bool> _written = null!;
@@ -58,7 +60,7 @@ internal sealed class ByteSender
         {
             uint localEvents = _link.LocalEvents;
             long? head;
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 bytes = bytes[WriteNow(bytes, maySpin: true)..];
                 if (bytes.IsEmpty)
@@ -66,7 +68,7 @@ internal sealed class ByteSender
                     return;
                 }
 
-                head = Park(Doorbell.Futex);
+                head = Park(WakeMethods.Futex);
             }
 
             if (head is { } seen && _link.TryEnter())
@@ -83,7 +85,7 @@ internal sealed class ByteSender
     /// <exception cref="IOException">The peer is gone, has closed, or violated the protocol.</exception>
     public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             int written = WriteNow(bytes.Span, maySpin: true);
             if (written == bytes.Length)
@@ -107,8 +109,8 @@ internal sealed class ByteSender
     /// </summary>
     public bool WriteRest()
     {
-        // A thread that has the gate now either leaves no waiting write or requests the loop after it.
-        if (!_hasRest || !_gate.TryTake())
+        // A thread that has the lock now either leaves no waiting write or requests the loop after it.
+        if (!_hasRest || !_lock.TryTake())
         {
             return false;
         }
@@ -146,7 +148,7 @@ internal sealed class ByteSender
                 {
                     CompleteRest(isWritten: true);
                 }
-                else if (written == 0 && Park(Doorbell.Socket) is not null)
+                else if (written == 0 && Park(WakeMethods.Doorbell) is not null)
                 {
                     _isParked = true;
                     return false;
@@ -157,22 +159,22 @@ internal sealed class ByteSender
         }
         finally
         {
-            _gate.Exit();
+            _lock.Exit();
         }
     }
 
     /// <summary>Tells the peer that no more bytes follow. This fits always, into the control reserve.</summary>
     public void End()
     {
-        var doorbell = Doorbell.None;
-        using (_gate.Enter())
+        var wakeMethods = WakeMethods.None;
+        using (_lock.Enter())
         {
             try
             {
                 if (!_isEnded && !_link.IsClosed && !_isLeft && _ring.TryClaim(0, isControl: true, out RingClaim claim))
                 {
                     _ring.Commit(claim, new RecordHeader(0, (byte)FrameKind.BytesEnd, 0, 0, 0, 0));
-                    doorbell = _ring.Publish();
+                    wakeMethods = _ring.Publish();
                 }
             }
             catch (RingCorruptedException exception)
@@ -183,7 +185,7 @@ internal sealed class ByteSender
             _isEnded = true;
         }
 
-        WakePeer(doorbell);
+        WakePeer(wakeMethods);
     }
 
     /// <summary>
@@ -192,7 +194,7 @@ internal sealed class ByteSender
     /// </summary>
     public void Leave()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             CompleteRest(isWritten: false);
             _isLeft = true;
@@ -227,19 +229,19 @@ internal sealed class ByteSender
     // Bytes in the ring stay there: as with any stream, a cancelled write may have written a part.
     private void GiveUpRest()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             CompleteRest(isWritten: false);
         }
     }
 
-    // The caller holds the gate. Returns the number of bytes written; fewer than all if the ring is full. Checks the
+    // The caller holds the lock. Returns the number of bytes written; fewer than all if the ring is full. Checks the
     // link for each record: a peer may make room for as long as there are bytes, also after its end or this side's.
     private int WriteNow(ReadOnlySpan<byte> bytes, bool maySpin)
     {
         ThrowIfBroken();
         int written = 0;
-        var doorbell = Doorbell.None;
+        var wakeMethods = WakeMethods.None;
         try
         {
             while (written < bytes.Length)
@@ -259,7 +261,7 @@ internal sealed class ByteSender
 
                 // CRASH record-written: see FrameWriter. A stream loses the unpublished bytes.
                 CrashPoint.Reach(CrashPoint.RecordWritten);
-                doorbell |= _ring.Publish();
+                wakeMethods |= _ring.Publish();
                 written += length;
             }
         }
@@ -271,7 +273,7 @@ internal sealed class ByteSender
         finally
         {
             // Also if there is no memory to go on: nobody else rings for what is published.
-            WakePeer(doorbell);
+            WakePeer(wakeMethods);
         }
 
         return written;
@@ -284,13 +286,13 @@ internal sealed class ByteSender
         return _ring.TryClaim(length, isControl: false, out claim);
     }
 
-    // The caller holds the gate. Returns null if there may be room now, or if an invalid head has closed the link.
-    private long? Park(Doorbell doorbell)
+    // The caller holds the lock. Returns null if there may be room now, or if an invalid head has closed the link.
+    private long? Park(WakeMethods wakeMethods)
     {
         long? head = null;
         try
         {
-            head = _ring.ParkForSpace(doorbell);
+            head = _ring.ParkForSpace(wakeMethods);
         }
         catch (RingCorruptedException exception)
         {
@@ -307,7 +309,7 @@ internal sealed class ByteSender
 
     private void Unpark()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             if (!_isLeft)
             {
@@ -316,7 +318,7 @@ internal sealed class ByteSender
         }
     }
 
-    // The caller holds the gate. A close of the link also completes the rest, so there may be none.
+    // The caller holds the lock. A close of the link also completes the rest, so there may be none.
     private void CompleteRest(bool isWritten)
     {
         if (TakeRest())
@@ -325,7 +327,7 @@ internal sealed class ByteSender
         }
     }
 
-    // The caller holds the gate.
+    // The caller holds the lock.
     private bool TakeRest()
     {
         bool hadRest = _hasRest;
@@ -352,11 +354,11 @@ internal sealed class ByteSender
                 reason?.Exception);
     }
 
-    private void WakePeer(Doorbell doorbell)
+    private void WakePeer(WakeMethods wakeMethods)
     {
-        if (doorbell != Doorbell.None)
+        if (wakeMethods != WakeMethods.None)
         {
-            _link.WakePeerForData(doorbell);
+            _link.WakePeerForData(wakeMethods);
         }
     }
 

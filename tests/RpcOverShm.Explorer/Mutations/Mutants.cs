@@ -28,13 +28,13 @@ internal static class Mutants
             "space"),
         new(
             "full fence after parked-for-data", Reader,
-            "WriteFenced(ref *_parkedForDataWord, _head | (long)doorbell)",
-            "WriteRelease(ref *_parkedForDataWord, _head | (long)doorbell)",
+            "WriteFenced(ref *_parkedForDataWord, _head | (long)wakeMethods)",
+            "WriteRelease(ref *_parkedForDataWord, _head | (long)wakeMethods)",
             "data"),
         new(
             "full fence after parked-for-space", Writer,
-            "WriteFenced(ref *_parkedForSpaceWord, seen | (long)doorbell)",
-            "WriteRelease(ref *_parkedForSpaceWord, seen | (long)doorbell)",
+            "WriteFenced(ref *_parkedForSpaceWord, seen | (long)wakeMethods)",
+            "WriteRelease(ref *_parkedForSpaceWord, seen | (long)wakeMethods)",
             "space"),
         new(
             "release of the tail", Writer,
@@ -63,8 +63,8 @@ internal static class Mutants
             "space, padding"),
         new(
             "a wake for each parked value", Writer,
-            "        _lastWakeWord = parked;\n        return ParkedWord.DoorbellOf(parked);",
-            "        return _lastWakeWord == (_lastWakeWord = 1) ? (Doorbell)(parked & 3) : Doorbell.None;",
+            "        _lastWakeWord = parked;\n        return ParkedWord.WakeMethodsOf(parked);",
+            "        return _lastWakeWord == (_lastWakeWord = 1) ? (WakeMethods)(parked & 3) : WakeMethods.None;",
             "data"),
         new(
             "no wake before the position is passed", Writer,
@@ -73,13 +73,13 @@ internal static class Mutants
             "data, batches"),
         new(
             "parked for data is the position", Reader,
-            "ref *_parkedForDataWord, _head | (long)doorbell",
-            "ref *_parkedForDataWord, (long)doorbell",
+            "ref *_parkedForDataWord, _head | (long)wakeMethods",
+            "ref *_parkedForDataWord, (long)wakeMethods",
             "data"),
         new(
             "parked for space is the head", Writer,
-            "ref *_parkedForSpaceWord, seen | (long)doorbell",
-            "ref *_parkedForSpaceWord, (long)doorbell",
+            "ref *_parkedForSpaceWord, seen | (long)wakeMethods",
+            "ref *_parkedForSpaceWord, (long)wakeMethods",
             "space, twice"),
         new(
             "the head is checked after parking", Writer,
@@ -88,7 +88,7 @@ internal static class Mutants
             "space, bells"),
         new(
             "a loop that is parked counts as parked", Writer,
-            "(parked & ParkedWord.DoorbellMask) == 0",
+            "(parked & ParkedWord.WakeMethodsMask) == 0",
             "(parked & 1) == 0",
             "data, loop"),
         new(
@@ -136,7 +136,7 @@ internal static class Mutants
             "armed for another"),
         new(
             "a loop that is parked for space counts as parked", Reader,
-            "(parked & ParkedWord.DoorbellMask) == 0",
+            "(parked & ParkedWord.WakeMethodsMask) == 0",
             "(parked & 1) == 0",
             "space, loops"),
         new(
@@ -147,8 +147,8 @@ internal static class Mutants
         new("the head is stored", Reader, "SharedMemoryOrder.WriteFenced(ref *_headWord, _head);", "", "space"),
         new(
             "the parked writer is woken", Reader,
-            "        _lastWakeWord = parked;\n        return ParkedWord.DoorbellOf(parked);",
-            "        return Doorbell.None;",
+            "        _lastWakeWord = parked;\n        return ParkedWord.WakeMethodsOf(parked);",
+            "        return WakeMethods.None;",
             "space"),
         new(
             "a wake for each parked value of the writer", Reader,
@@ -217,25 +217,25 @@ internal static class Mutants
     [
         new(
             "the head is published before arming", Receiver,
-            "        Doorbell forSpace = _ring.PublishHead();",
-            "        var forSpace = Doorbell.None;",
+            "        WakeMethods forSpace = _ring.PublishHead();",
+            "        var forSpace = WakeMethods.None;",
             "stream, space")
         {
             Limit = ("LazyHeadBytes(long capacity) => capacity / 8", "LazyHeadBytes(long capacity) => capacity"),
         },
         new(
             "a released record wakes the writer", Receiver,
-            "        Doorbell doorbell = _ring.Release();",
-            "        Doorbell doorbell = _ring.Release() & Doorbell.None;",
+            "        WakeMethods wakeMethods = _ring.Release();",
+            "        WakeMethods wakeMethods = _ring.Release() & WakeMethods.None;",
             "stream, space"),
         new(
             "a published record wakes the reader", Sender,
-            "doorbell |= _ring.Publish();",
-            "doorbell = _ring.Publish() & Doorbell.None;",
+            "wakeMethods |= _ring.Publish();",
+            "wakeMethods = _ring.Publish() & WakeMethods.None;",
             "stream, data"),
         new(
             "the stream arms before it sleeps", Receiver,
-            "if (TryArm(Doorbell.Futex))",
+            "if (TryArm(WakeMethods.Futex))",
             "if (!_ring.HasData)",
             "stream, data"),
         new("the stream disarms", Receiver, "        _ring.Disarm();\n", "", "stream, data"),
@@ -246,7 +246,7 @@ internal static class Mutants
             "stream, space"),
         new(
             "the stream parks for space", Sender,
-            "                head = Park(Doorbell.Futex);",
+            "                head = Park(WakeMethods.Futex);",
             "                head = 0;",
             "stream, space"),
         new(

@@ -27,7 +27,7 @@ internal static class LoopRoles
         }
 
         reader.ReadUpTo(1);
-        if (!reader.Arm(Doorbell.Socket))
+        if (!reader.Arm(WakeMethods.Doorbell))
         {
             context.Link.WakeLoop();
         }

@@ -11,12 +11,12 @@ internal sealed class RecordReader
     private readonly RoleContext _context;
     private readonly PeerLink _link;
     private readonly RingReader _ring;
-    private readonly Doorbell _doorbell;
+    private readonly WakeMethods _wakeMethods;
 
     /// <summary>Reads on a thread that sleeps on the word, or on an event loop that sleeps on the socket.</summary>
-    public RecordReader(RoleContext context, Doorbell doorbell = Doorbell.Futex)
+    public RecordReader(RoleContext context, WakeMethods wakeMethods = WakeMethods.Futex)
     {
-        _doorbell = doorbell;
+        _wakeMethods = wakeMethods;
         _context = context;
         _link = context.Link;
         _ring = context.Track(_link.Reader);
@@ -47,7 +47,7 @@ internal sealed class RecordReader
                 continue;
             }
 
-            if (Arm(_doorbell))
+            if (Arm(_wakeMethods))
             {
                 _link.SleepForData(_ring.Position, localEvents);
             }
@@ -58,10 +58,10 @@ internal sealed class RecordReader
     }
 
     /// <summary>ConnectionReader.Arm.</summary>
-    public bool Arm(Doorbell forData)
+    public bool Arm(WakeMethods forData)
     {
-        Doorbell forSpace = _ring.PublishHead();
-        if (forSpace != Doorbell.None)
+        WakeMethods forSpace = _ring.PublishHead();
+        if (forSpace != WakeMethods.None)
         {
             _link.WakePeerForSpace(forSpace);
         }
@@ -77,8 +77,8 @@ internal sealed class RecordReader
             isAny = true;
             Check(header, payload);
             Read++;
-            Doorbell forSpace = _ring.Release();
-            if (forSpace != Doorbell.None)
+            WakeMethods forSpace = _ring.Release();
+            if (forSpace != WakeMethods.None)
             {
                 _link.WakePeerForSpace(forSpace);
             }

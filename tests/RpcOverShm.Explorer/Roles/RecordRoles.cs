@@ -64,7 +64,7 @@ internal static class RecordRoles
     /// <summary>An event loop that reads this many records and sleeps on its socket.</summary>
     public static Action<RoleContext> Loop(int records) => context =>
     {
-        var reader = new RecordReader(context, Doorbell.Socket);
+        var reader = new RecordReader(context, WakeMethods.Doorbell);
         context.Ready();
         reader.ReadUpTo(records);
         context.Result = reader.Read;
@@ -73,7 +73,7 @@ internal static class RecordRoles
     /// <summary>An event loop that writes batches after those that are in the ring, and sleeps on its socket.</summary>
     public static Action<RoleContext> LoopWriter(string before, params string[] batches) => context =>
     {
-        var writer = new RecordWriter(context, context.Link.Writer, Doorbell.Socket);
+        var writer = new RecordWriter(context, context.Link.Writer, WakeMethods.Doorbell);
         writer.WriteBatch(before);
         context.Ready();
         foreach (string batch in batches)

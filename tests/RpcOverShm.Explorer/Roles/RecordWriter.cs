@@ -9,12 +9,12 @@ internal sealed class RecordWriter
 {
     private readonly RoleContext _context;
     private readonly RingWriter _ring;
-    private readonly Doorbell _doorbell;
+    private readonly WakeMethods _wakeMethods;
     private long _batches;
 
-    public RecordWriter(RoleContext context, RingWriter ring, Doorbell doorbell = Doorbell.Futex)
+    public RecordWriter(RoleContext context, RingWriter ring, WakeMethods wakeMethods = WakeMethods.Futex)
     {
-        _doorbell = doorbell;
+        _wakeMethods = wakeMethods;
         _context = context;
         _ring = context.Track(ring);
     }
@@ -91,7 +91,7 @@ internal sealed class RecordWriter
     // FrameWriter.TryParkForSpace.
     private long? Park()
     {
-        long? head = _ring.ParkForSpace(_doorbell);
+        long? head = _ring.ParkForSpace(_wakeMethods);
         if (head is null)
         {
             _ring.UnparkForSpace();

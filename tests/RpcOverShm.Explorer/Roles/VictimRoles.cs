@@ -80,7 +80,7 @@ internal static class VictimRoles
             {
                 bool isWritten = TryWrite(ring);
                 Check(ring, ref head);
-                long? seen = isWritten ? null : ring.ParkForSpace(Doorbell.Futex);
+                long? seen = isWritten ? null : ring.ParkForSpace(WakeMethods.Futex);
                 Check(ring, ref head);
                 written += isWritten ? 1 : 0;
                 if (ring.HasUnpublished)
@@ -108,7 +108,7 @@ internal static class VictimRoles
     private static bool Arm(RoleContext context, RingReader ring)
     {
         context.Link.WakePeerForSpace(ring.PublishHead());
-        return ring.Arm(Doorbell.Futex);
+        return ring.Arm(WakeMethods.Futex);
     }
 
     private static bool TryWrite(RingWriter ring)

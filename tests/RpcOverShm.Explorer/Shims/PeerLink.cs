@@ -66,25 +66,25 @@ internal sealed class PeerLink
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    public void WakePeerForData(Doorbell doorbell)
+    public void WakePeerForData(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Futex) != 0 && TryEnter())
+        if ((wakeMethods & WakeMethods.Futex) != 0 && TryEnter())
         {
             _signal.Wake(new SharedWord(ref _own.Tail));
             Leave();
         }
 
-        RingSocket(doorbell);
+        RingSocket(wakeMethods);
     }
 
-    public void WakePeerForSpace(Doorbell doorbell)
+    public void WakePeerForSpace(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Futex) != 0)
+        if ((wakeMethods & WakeMethods.Futex) != 0)
         {
             _signal.Wake(new SharedWord(ref _own.Head));
         }
 
-        RingSocket(doorbell);
+        RingSocket(wakeMethods);
     }
 
     /// <summary>Requests the event loop of this side: it then looks at its ring, as the product's does.</summary>
@@ -157,9 +157,9 @@ internal sealed class PeerLink
 
     // A byte on the socket ends the sleep of an event loop, whatever it waits for. In the model a loop sleeps on the
     // word of the position for which it is armed.
-    private void RingSocket(Doorbell doorbell)
+    private void RingSocket(WakeMethods wakeMethods)
     {
-        if ((doorbell & Doorbell.Socket) != 0)
+        if ((wakeMethods & WakeMethods.Doorbell) != 0)
         {
             _signal.Wake(new SharedWord(ref _own.Tail));
             _signal.Wake(new SharedWord(ref _own.Head));

@@ -171,7 +171,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
 
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(ended.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
-        await Timeouts.Eventually(() => rig.Served.Single().Running == 0, "the method hears of it");
+        await Timeouts.Eventually(() => rig.Served.Single().PendingOrRunning == 0, "the method hears of it");
         Assert.ThrowsAsync<InvalidOperationException>(() => batch.SendAsync());
     }
 

@@ -137,17 +137,17 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         bool hasRun = false;
         Method<byte[], byte[]> slow = await MakeKnownAsync(invoker, _ =>
         {
-            hasRun = SpinWait.SpinUntil(() => served.Running == 1, Timeouts.Wait);
+            hasRun = SpinWait.SpinUntil(() => served.PendingOrRunning == 1, Timeouts.Wait);
             rig.KillServerAsync().Bounded().GetAwaiter().GetResult();
         });
         served = rig.Served.Single();
-        await Timeouts.Eventually(() => served.Running == 0, "the first call's method is counted out");
+        await Timeouts.Eventually(() => served.PendingOrRunning == 0, "the first call's method is counted out");
 
         RpcException failed = await FailureOf(CallAsync(invoker, slow, new byte[Large], isBlocking));
 
         Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(hasRun, "The server had counted it.");
-        await Timeouts.Eventually(() => served.Running == 0, "the method is counted out");
+        await Timeouts.Eventually(() => served.PendingOrRunning == 0, "the method is counted out");
     }
 
     [Test]
@@ -280,7 +280,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         }
     }
 
-    private static int Running(ShmRig rig) => rig.Served.Single().Running;
+    private static int Running(ShmRig rig) => rig.Served.Single().PendingOrRunning;
 
     private static byte[] Pattern(int length)
     {

@@ -255,7 +255,7 @@ internal sealed class CallbackChainTests : CallbackFixture
 
         Task<Payload> outer = To(channel).UnaryAsync(Payloads.Of("outer")).ResponseAsync;
         await Timeouts.Eventually(
-            () => running > 0 && rig.Served.Sum(one => one.Running) == 1 + Calls, "one has passed alone");
+            () => running > 0 && rig.Served.Sum(one => one.PendingOrRunning) == 1 + Calls, "one has passed alone");
         await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queued) == Calls - 1, "all others wait");
         int before = Volatile.Read(ref running);
         mayEnd.SetResult();

@@ -146,7 +146,7 @@ internal sealed class HostileHabitTests : VictimFixture
         await CallRig.WhenLoggedAsync();
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
         await Timeouts.Eventually(
-            () => victim.Rig.Served.All(served => served.Running <= 1), "the handlers of the calls have ended");
+            () => victim.Rig.Served.All(served => served.PendingOrRunning <= 1), "the handlers of calls have ended");
     }
 
     [TestCase(100)]
@@ -186,7 +186,7 @@ internal sealed class HostileHabitTests : VictimFixture
         // The innocent client's call and this one.
         await Timeouts.Eventually(
             () => victim.Rig.Served.Count(
-                served => served.Running > 0 && served.Connection.IncomingCount == 1) == 2);
+                served => served.PendingOrRunning > 0 && served.Connection.IncomingCount == 1) == 2);
 
         await victim.AssertUnharmedAsync();
     }
@@ -253,7 +253,7 @@ internal sealed class HostileHabitTests : VictimFixture
         peer.Start(late, Head(method), Message("x"));
         await isSerializing.Task.Bounded();
         await Timeouts.Eventually(
-            () => victim.Rig.Served.Sum(served => served.Running) == 2,
+            () => victim.Rig.Served.Sum(served => served.PendingOrRunning) == 2,
             "the late method has returned, beside the others");
         mayGoOn.SetResult();
         await Task.Delay(100);

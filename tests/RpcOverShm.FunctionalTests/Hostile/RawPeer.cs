@@ -187,7 +187,7 @@ internal sealed class RawPeer : IDisposable
     public void SetTail(long tail)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Tail, tail);
-        Wake(ref Own.Tail, Doorbell.Socket);
+        Wake(ref Own.Tail, WakeMethods.Doorbell);
     }
 
     /// <summary>
@@ -200,7 +200,7 @@ internal sealed class RawPeer : IDisposable
         if (parked != 0 && parked != rungFor)
         {
             rungFor = parked;
-            Wake(ref Own.Tail, ParkedWord.DoorbellOf(parked));
+            Wake(ref Own.Tail, ParkedWord.WakeMethodsOf(parked));
         }
     }
 
@@ -208,7 +208,7 @@ internal sealed class RawPeer : IDisposable
     public void SetHead(long head)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Head, head);
-        Wake(ref Own.Head, Doorbell.Socket);
+        Wake(ref Own.Head, WakeMethods.Doorbell);
     }
 
     /// <summary>
@@ -281,10 +281,10 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>Wakes the victim's threads in any case, and its event loop if the doorbell says so.</summary>
-    private void Wake(ref long word, Doorbell doorbell)
+    private void Wake(ref long word, WakeMethods wakeMethods)
     {
         _signal.Wake(new SharedWord(ref word));
-        if ((doorbell & Doorbell.Socket) != 0)
+        if ((wakeMethods & WakeMethods.Doorbell) != 0)
         {
             SocketCalls.SendByte(_socket, PeerLink.DoorbellByte);
         }

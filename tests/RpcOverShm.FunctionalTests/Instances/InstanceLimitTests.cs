@@ -191,7 +191,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
     }
 
     // The client may know its connection before the server has it in its table.
-    private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.Running);
+    private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.PendingOrRunning);
 
     private Task<ShmRig> StartAsync(HeldRuns held, ShmServiceOptions options) => StartAsync(
         held.Probe, options, new RigOptions { Server = server => server.Interceptors.Add(held) });

@@ -99,7 +99,7 @@ internal sealed class IdleSessionTests : CallbackFixture
         await begun.Task.Bounded();
         await cancel.CancelAsync();
         await FailureOf(call);
-        await Timeouts.Eventually(() => rig.Served.Single() is { Running: 1, Connection.IncomingCount: 0 });
+        await Timeouts.Eventually(() => rig.Served.Single() is { PendingOrRunning: 1, Connection.IncomingCount: 0 });
 
         Look(rig);
         Look(rig);
@@ -170,5 +170,5 @@ internal sealed class IdleSessionTests : CallbackFixture
     private static Task QuietAsync(ShmRig rig) => Timeouts.Eventually(() => IsQuiet(rig));
 
     private static bool IsQuiet(ShmRig rig) => rig.Served.All(
-        one => one is { Running: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } });
+        one => one is { PendingOrRunning: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } });
 }

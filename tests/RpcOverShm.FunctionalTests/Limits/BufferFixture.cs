@@ -35,7 +35,7 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
     protected static async Task<BufferBudget> BudgetAsync(ShmRig rig)
     {
         await Timeouts.Eventually(() => rig.Served.Count > 0);
-        return rig.Served.MaxBy(served => served.PeerName)!.Budget;
+        return rig.Served.MaxBy(served => served.PeerName)!.BufferBudget;
     }
 
     protected static async Task SendAsync(
@@ -52,6 +52,6 @@ internal abstract class BufferFixture() : RigFixture(RigKind.Shm)
     }
 
     protected static Task AssertNothingKeptAsync(ShmRig rig, BufferBudget budget) => Timeouts.Eventually(
-        () => budget.UsedBytes == 0 && budget.UnsentBytes == 0 && rig.Server.Running!.Budget.UsedBytes == 0,
+        () => budget.UsedBytes == 0 && budget.UnsentBytes == 0 && rig.Server.Running!.BufferBudget.UsedBytes == 0,
         "everything is given back");
 }

@@ -237,7 +237,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => Waiting(rig) == 0);
         Release("a", "b", "c", "d");
         await (isOfServer ? running : Task.CompletedTask).Bounded();
-        await Timeouts.Eventually(() => rig.Served.All(served => served.Running == 0));
+        await Timeouts.Eventually(() => rig.Served.All(served => served.PendingOrRunning == 0));
         Assert.That(_begun, Is.EqualTo((string[])["a"]));
     }
 
@@ -256,7 +256,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
     private static (int Running, int Waiting) Counts(ShmRig rig)
     {
         ServerConnection served = rig.Served.Single();
-        return (served.Running, served.Queued);
+        return (served.PendingOrRunning, served.Queued);
     }
 
     private static Task WaitForAsync(ShmRig rig, int waiting) =>

@@ -49,6 +49,6 @@ internal sealed class MessageLimitTests() : RigFixture(RigKind.Shm)
         Payload answer = await rig.Client.UnaryAsync(request).ResponseAsync.Bounded();
 
         Assert.That(answer.Data, Is.Empty);
-        await Timeouts.Eventually(() => rig.Server.Running!.Budget.UsedBytes == 0);
+        await Timeouts.Eventually(() => rig.Server.Running!.BufferBudget.UsedBytes == 0);
     }
 }

@@ -250,9 +250,9 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
 
     private static async Task AssertFreeAsync(ShmRig rig)
     {
-        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running) == 0);
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.PendingOrRunning) == 0);
         Assert.That(rig.Served.Sum(served => served.Queued), Is.Zero);
-        Assert.That(rig.Server.Running!.Budget.UsedBytes, Is.Zero);
+        Assert.That(rig.Server.Running!.BufferBudget.UsedBytes, Is.Zero);
         Payload answer = await rig.Client.UnaryAsync(Payloads.Of("other")).ResponseAsync.Bounded();
         Assert.That(answer.Text(), Is.EqualTo("other"));
     }

@@ -39,7 +39,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         }
 
         await peer.ReadByVictimAsync();
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         await Timeouts.Eventually(
             () => Volatile.Read(ref begun) + served.Queued == Calls && budget.IsSendQueueFull);
         (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.UnsentBytes, budget.IsSendQueueFull);
@@ -96,7 +96,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             await StartWholeAsync(peer, i, Message("x"));
         }
 
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         await Timeouts.Eventually(() => served.Queued == Waiting, "all wait");
         await peer.ReceiveAsync(FrameKind.End);
 
@@ -137,7 +137,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             Options(change: options => options.Limits.MaxConcurrentCalls = 2) with { RingCapacity = 64 << 10 });
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         await StartWholeAsync(peer, 0, Message("0"));
         await StartWholeAsync(peer, 1, Message("1"));
         Assert.That(begun.Wait(Timeouts.Wait));
@@ -175,7 +175,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         for (int i = 0; i < Calls; i++)
         {
             await StartWholeAsync(peer, i, Message("x"), ServerStreamHead);
@@ -228,7 +228,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         ShmRig rig = await StartShmAsync(new Script(), options);
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         byte[] head = Head($"/{ConformanceContract.Descriptor.FullName}/Echo");
         int begunUnread;
         using (NarrowPool.Enter())
@@ -240,7 +240,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
                 Assert.That(sent.IsCompletedSuccessfully, "The ring has room.");
             }
 
-            Assert.That(SpinWait.SpinUntil(() => served.Running == calls, Timeouts.Wait));
+            Assert.That(SpinWait.SpinUntil(() => served.PendingOrRunning == calls, Timeouts.Wait));
             waitingBefore = served.Queued;
             await Timeouts.Eventually(() => budget.IsSendQueueFull && begun + served.Queued == calls);
             begunUnread = begun;
@@ -275,7 +275,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
-        ServerConnection served = rig.Served.Single(one => one.Budget == budget);
+        ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         byte[] head = Head(isStream ? Script.ClientStreamMethod : Script.UnaryMethod);
         for (int i = 0; i < Calls; i++)
         {
@@ -289,7 +289,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             () => Volatile.Read(ref ended) == Calls && served.UnsentResponses == Calls - CountAnswers());
         int before = CountAnswers();
         peer.Dispose();
-        await Timeouts.Eventually(() => served.Running == 0, "all methods have returned");
+        await Timeouts.Eventually(() => served.PendingOrRunning == 0, "all methods have returned");
 
         Assert.That(before, Is.InRange(1, Calls - 1));
         Assert.That(CountAnswers(), Is.EqualTo(before));

@@ -209,7 +209,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
             await OneWay(rig).UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
         }
 
-        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running) == sent.Length);
+        await Timeouts.Eventually(() => rig.Served.Sum(one => one.PendingOrRunning) == sent.Length);
         if (hasClientLeft)
         {
             await rig.ShmChannel.DisposeAsync();
@@ -233,7 +233,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         ShmRig rig = await StartOneWayAsync(options => options.Limits.MaxConcurrentCallsPerConnection = 1);
         await OneWay(rig).UnaryAsync(Payloads.Of("wait")).ResponseAsync.Bounded();
         await OneWay(rig).UnaryAsync(Payloads.Of("never")).ResponseAsync.Bounded();
-        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running) == 2 && Begun.Length == 1);
+        await Timeouts.Eventually(() => rig.Served.Sum(one => one.PendingOrRunning) == 2 && Begun.Length == 1);
         if (hasClientLeft)
         {
             await rig.ShmChannel.DisposeAsync();

@@ -126,7 +126,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         if (rig is ShmRig shm)
         {
             await Timeouts.Eventually(() => shm.OnlyConnection.IncomingCount == 0);
-            await Timeouts.Eventually(() => shm.Served.Single().Running == methods);
+            await Timeouts.Eventually(() => shm.Served.Single().PendingOrRunning == methods);
         }
     }
 }

@@ -33,7 +33,9 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
         Assert.That(
             failures.Select(failure => failure.Status), Is.All.EqualTo(new Status(StatusCode.Unknown, detail)));
         Assert.That(
-            () => ((ShmRig)rig).Served.Single().Running, Is.Zero.After(10_000, 5), "Methods that are counted.");
+            () => ((ShmRig)rig).Served.Single().PendingOrRunning,
+            Is.Zero.After(10_000, 5),
+            "Methods that are counted.");
     }
 
     [Test]

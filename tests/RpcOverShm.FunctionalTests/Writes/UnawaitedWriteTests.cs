@@ -52,6 +52,6 @@ internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
         using IDisposable call = shape == MethodType.ServerStreaming
             ? invoker.AsyncServerStreamingCall(Script.ServerStreamMethod, null, options, Payloads.Empty)
             : invoker.AsyncDuplexStreamingCall(Script.DuplexMethod, null, options);
-        await Timeouts.Eventually(() => hasWritten() && rig.Served.Single().Running == 0);
+        await Timeouts.Eventually(() => hasWritten() && rig.Served.Single().PendingOrRunning == 0);
     }
 }

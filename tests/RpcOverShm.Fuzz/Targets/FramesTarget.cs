@@ -57,7 +57,7 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
         [.. Start(0, "F", Whole, []), .. Start(1, "D", default, []), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0],
     ];
 
-    protected override bool IsAllEnded => _server!.Running == 0;
+    protected override bool IsAllEnded => _server!.PendingOrRunning == 0;
 
     private static FrameFlags Single => FrameFlags.Single | FrameFlags.HalfClose;
 

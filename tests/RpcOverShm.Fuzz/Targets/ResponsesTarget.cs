@@ -97,7 +97,7 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
 
     private void StartUnary()
     {
-        var call = new SingleResponseCall<byte[]>(s_method, waiter: null);
+        var call = new SingleResponseCall<byte[]>(s_method, latch: null);
         if (TryStart(call))
         {
             _tasks.Add(call.ResponseAsync);

@@ -132,7 +132,7 @@ internal sealed unsafe class RingTarget : FuzzTarget
 
         reader.PublishHead();
         Require(_own.Own.Head == reader.Position, "This side publishes what it has read.");
-        reader.Arm(Doorbell.Futex);
+        reader.Arm(WakeMethods.Futex);
         reader.Disarm();
     }
 
@@ -147,7 +147,7 @@ internal sealed unsafe class RingTarget : FuzzTarget
         }
         else
         {
-            writer.ParkForSpace(Doorbell.Futex);
+            writer.ParkForSpace(WakeMethods.Futex);
             writer.UnparkForSpace();
         }
     }

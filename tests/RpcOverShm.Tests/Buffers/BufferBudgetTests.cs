@@ -19,7 +19,7 @@ internal sealed class BufferBudgetTests
     [Test]
     public void TryTake_UpToTheLimit_CountsAndNothingBeyond()
     {
-        BufferBudget?[] taken = [_budget.TryTake((8 * MiB) - 1), _budget.TryTake(1), _budget.TryTake(1)];
+        BufferBudget?[] taken = [_budget.Take((8 * MiB) - 1), _budget.Take(1), _budget.Take(1)];
 
         Assert.That(taken, Is.EqualTo((BufferBudget?[])[null, null, _budget]));
         Assert.That((_budget.UsedBytes, _server.UsedBytes), Is.EqualTo((8 * MiB, 8 * MiB)));
@@ -31,9 +31,9 @@ internal sealed class BufferBudgetTests
     public void TryTake_BeyondTheWhole_CountsNothing()
     {
         var other = new BufferBudget("other", 8 * MiB, _server);
-        other.TryTake(8 * MiB);
+        other.Take(8 * MiB);
 
-        Assert.That(_budget.TryTake((2 * MiB) + 1), Is.SameAs(_server));
+        Assert.That(_budget.Take((2 * MiB) + 1), Is.SameAs(_server));
         Assert.That((_budget.UsedBytes, _server.UsedBytes), Is.EqualTo((0L, 8 * MiB)));
         other.Give(8 * MiB);
     }
@@ -95,11 +95,11 @@ internal sealed class BufferBudgetTests
     public void Charge_OfSmallChanges_GoesInSteps()
     {
         var charge = new BufferCharge(_budget);
-        charge.TryGrow(1);
+        charge.Grow(1);
         long one = _budget.UsedBytes;
-        charge.TryGrow(4096);
+        charge.Grow(4096);
         long step = _budget.UsedBytes;
-        charge.TryGrow(10_000);
+        charge.Grow(10_000);
         long three = _budget.UsedBytes;
         charge.Shrink(0);
         long kept = _budget.UsedBytes;
@@ -112,9 +112,9 @@ internal sealed class BufferBudgetTests
     public void Charge_BeyondTheLimit_SaysSoAndKeepsWhatItHas()
     {
         var charge = new BufferCharge(_budget);
-        BufferBudget? first = charge.TryGrow(8 * MiB);
+        BufferBudget? first = charge.Grow(8 * MiB);
 
-        BufferBudget? second = charge.TryGrow((8 * MiB) + 1);
+        BufferBudget? second = charge.Grow((8 * MiB) + 1);
 
         Assert.That((first, second), Is.EqualTo(((BufferBudget?)null, (BufferBudget?)_budget)));
         Assert.That(_budget.UsedBytes, Is.EqualTo(8 * MiB));
@@ -127,7 +127,7 @@ internal sealed class BufferBudgetTests
     {
         var charge = new BufferCharge(null);
 
-        Assert.That(charge.TryGrow(long.MaxValue), Is.Null);
+        Assert.That(charge.Grow(long.MaxValue), Is.Null);
         charge.Shrink(0);
         charge.Release();
     }
@@ -138,10 +138,10 @@ internal sealed class BufferBudgetTests
         int sunk = 0;
         _budget.OnResponsesDrained = () => sunk++;
         var other = new BufferBudget("other", 8 * MiB, _server);
-        other.TryTake(4 * MiB);
+        other.Take(4 * MiB);
         _budget.TakeUnsent(BufferBudget.UnsentShareBytes + 1);
         bool isHeld = _budget.IsSendQueueFull;
-        other.TryTake(2);
+        other.Take(2);
 
         other.Give(2);
         (int Sunk, bool IsHeld) above = (sunk, _budget.IsSendQueueFull);

@@ -55,13 +55,13 @@ public partial class CallGateTests
         Visitor deeper = Entered(gate, nested);
         Visitor sibling = Waiting(gate, first);
 
-        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.Null, "of no chain");
+        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.EqualTo(GateResult.Full), "of no chain");
         deeper.End();
         Assert.That(sibling.IsInside, Is.False);
         nested.End();
         Assert.That(sibling.IsInside, Is.True);
         sibling.End();
-        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.Null, "the first still runs");
+        Assert.That(new Visitor(gate, _lane).Enter(maxWaiting: 0), Is.EqualTo(GateResult.Full), "the first still runs");
         first.End();
         Entered(gate);
     }

@@ -19,9 +19,12 @@ public partial class CallGateTests
     {
         var gate = new CallGate(limit: 2, isOfInstance: true);
         Visitor[] calls = [.. Enumerable.Range(0, 5).Select(_ => new Visitor(gate, _lane))];
-        bool?[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
+        GateResult[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
 
-        bool?[] expected = [true, true, false, false, null];
+        GateResult[] expected =
+        [
+            GateResult.Inside, GateResult.Inside, GateResult.Waiting, GateResult.Waiting, GateResult.Full,
+        ];
         Assert.That(entered, Is.EqualTo(expected));
         calls[1].End();
         Assert.That((calls[2].IsInside, calls[3].IsInside), Is.EqualTo((true, false)));
@@ -37,7 +40,7 @@ public partial class CallGateTests
         object[] lanes = [new(), new()];
         Visitor first = Entered(gate);
         Visitor[] calls = [.. "aabab".Select(lane => new Visitor(gate, lanes[lane - 'a']))];
-        Assert.That(calls.Select(call => call.Enter()), Is.All.False);
+        Assert.That(calls.Select(call => call.Enter()), Is.All.EqualTo(GateResult.Waiting));
         calls[3].End();
 
         var order = new List<int>();
@@ -58,9 +61,10 @@ public partial class CallGateTests
         Entered(gate);
         Visitor[] calls = [.. "aaab".Select(lane => new Visitor(gate, lane == 'a' ? _lane : gate))];
 
-        bool?[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
+        GateResult[] entered = [.. calls.Select(call => call.Enter(maxWaiting: 2))];
 
-        Assert.That(entered, Is.EqualTo((bool?[])[false, false, null, false]));
+        Assert.That(entered, Is.EqualTo((GateResult[])
+            [GateResult.Waiting, GateResult.Waiting, GateResult.Full, GateResult.Waiting]));
     }
 
     [Test]
@@ -73,7 +77,7 @@ public partial class CallGateTests
         left.End();
         Assert.That(gate.Waiting, Is.Zero);
         var next = new Visitor(gate, _lane);
-        Assert.That(next.Enter(maxWaiting: 1), Is.False);
+        Assert.That(next.Enter(maxWaiting: 1), Is.EqualTo(GateResult.Waiting));
 
         first.End();
 
@@ -92,10 +96,10 @@ public partial class CallGateTests
         for (int i = 0; i < 10; i++)
         {
             var middle = new Visitor(gate, _lane, first);
-            if (middle.Enter() == true)
+            if (middle.Enter() == GateResult.Inside)
             {
                 var last = new Visitor(gate, _lane, middle);
-                inside.AddRange(last.Enter() == true ? [last] : []);
+                inside.AddRange(last.Enter() == GateResult.Inside ? [last] : []);
             }
 
             middle.End();
@@ -114,7 +118,7 @@ public partial class CallGateTests
         var gate = new CallGate(limit: 1);
         RunningCall parent = Named(rig, gate, slot: 1);
         Assert.That(gate.TryEnter());
-        parent.Publish();
+        parent.MakeFindable();
         var nested = new GateTicket(_lane, parent);
         var second = new GateTicket(_lane, parent);
 
@@ -189,7 +193,7 @@ public partial class CallGateTests
             for (int i = 0; i < Rounds; i++)
             {
                 RunningCall call = Named(rig, gate, number);
-                call.Publish();
+                call.MakeFindable();
                 ParentCall name = call.AsParent!;
                 wrong += RunningCall.Find(name with { }, gate) == call ? 0 : 1;
                 call.End();
@@ -215,7 +219,7 @@ public partial class CallGateTests
             for (int i = 0; i < Rounds; i++)
             {
                 var call = new Visitor(gate, _lane);
-                if (call.Enter() == false)
+                if (call.Enter() == GateResult.Waiting)
                 {
                     call.Ticket.Granted.GetAwaiter().GetResult();
                 }
@@ -245,7 +249,7 @@ public partial class CallGateTests
                 case 0:
                     bool isNested = some is { IsInside: true, Depth: < Depth };
                     var call = new Visitor(gate, new object(), isNested ? some : null);
-                    if (call.Enter(maxWaiting: 5) is not null)
+                    if (call.Enter(maxWaiting: 5) != GateResult.Full)
                     {
                         calls.Add(call);
                     }
@@ -283,7 +287,7 @@ public partial class CallGateTests
         Visitor late = Waiting(gate);
         Visitor[] ofChain = [Waiting(gate, running), Waiting(gate, running)];
         var other = new Visitor(gate, new object());
-        Assert.That(other.Enter(), Is.False);
+        Assert.That(other.Enter(), Is.EqualTo(GateResult.Waiting));
         running.End();
         passing.End();
 
@@ -320,14 +324,14 @@ public partial class CallGateTests
     private Visitor Entered(CallGate gate, Visitor? above = null)
     {
         var call = new Visitor(gate, _lane, above);
-        Assert.That(call.Enter(), Is.True);
+        Assert.That(call.Enter(), Is.EqualTo(GateResult.Inside));
         return call;
     }
 
     private Visitor Waiting(CallGate gate, Visitor? above = null)
     {
         var call = new Visitor(gate, _lane, above);
-        Assert.That(call.Enter(), Is.False);
+        Assert.That(call.Enter(), Is.EqualTo(GateResult.Waiting));
         return call;
     }
 
@@ -354,10 +358,10 @@ public partial class CallGateTests
 
         public bool IsInside => Ticket.State == GateState.Inside;
 
-        public bool? Enter(int maxWaiting = int.MaxValue)
+        public GateResult Enter(int maxWaiting = int.MaxValue)
         {
-            bool? entered = _gate.TryEnter(Ticket) ? true : _gate.EnterOrWait(Ticket, maxWaiting);
-            _hasEntered = entered is not null;
+            GateResult entered = _gate.TryEnter(Ticket) ? GateResult.Inside : _gate.EnterOrWait(Ticket, maxWaiting);
+            _hasEntered = entered != GateResult.Full;
             return entered;
         }
 

@@ -58,7 +58,7 @@ internal sealed class QueuedMessages
 
     private void QueueUserCode()
     {
-        if (_call.HasUserCode)
+        if (_call.HasUnqueuedUserCode)
         {
             _call.QueueUserCode();
         }

@@ -22,7 +22,7 @@ internal sealed class CallBatchTests
         RawPeer server = await ConnectAsync(rig);
         long position = server.Link.Reader.Position;
         uint localEvents = server.Link.LocalEvents;
-        Assert.That(server.Link.Reader.Arm(Doorbell.Futex));
+        Assert.That(server.Link.Reader.Arm(WakeMethods.Futex));
         var asleep = new Sleeper(() => server.Link.SleepForData(position, localEvents, Timeouts.Wait));
         asleep.WaitUntilAsleep();
 
@@ -64,7 +64,7 @@ internal sealed class CallBatchTests
     public async Task Call_ThatGetsItsConnectionAfterTheSend_IsPublishedAllTheSame()
     {
         using var rig = new CallingRig();
-        var call = new SingleResponseCall<string>(new LooseMethod(), waiter: null);
+        var call = new SingleResponseCall<string>(new LooseMethod(), latch: null);
         Assert.That(_batch.TryAdd(call, out bool isFirst) && isFirst);
         Assert.That(await _batch.TrySendAsync().Bounded());
 

@@ -32,16 +32,16 @@ internal sealed class CallStarterTests
         using var log = new LogGuard();
         var starter = new CallStarter(connections, LooseMethod.SettingsWith(log));
         var call = new SingleResponseCall<string>(new LooseMethod(log), isBlocking ? new AutoResetLatch() : null);
-        var target = RequestHeadInputs.Of(Encoding.UTF8.GetBytes("/loose/method"), host: null, new CallOptions());
+        var inputs = RequestHeadInputs.Of(Encoding.UTF8.GetBytes("/loose/method"), host: null, new CallOptions());
         using var request = new PooledBufferWriter();
 
         if (isBlocking)
         {
-            starter.Run(call, target, null, request);
+            starter.Run(call, inputs, null, request);
         }
         else
         {
-            await starter.Start(call, target, request).Bounded();
+            await starter.StartAsync(call, inputs, request).Bounded();
         }
 
         string reason = isPeerLeaving ? "accepts no more calls" : "had no call for its IdleTimeout";

@@ -52,7 +52,7 @@ internal sealed class ClientCallTests
 
         // Another thread reads: the blocked one has not woken, or the response's task is not completed yet.
         call.EndByServer(Planned);
-        bool wasKnown = isBlocking ? call.Waiter!.IsSignalled : call.ResponseAsync.IsCompleted;
+        bool wasKnown = isBlocking ? call.Latch!.IsSignalled : call.ResponseAsync.IsCompleted;
         s_rivals[rival](call);
 
         Assert.That(wasKnown, Is.False);
@@ -140,7 +140,7 @@ internal sealed class ClientCallTests
             },
             Right = () =>
             {
-                if (!call.IsDone)
+                if (!call.IsWaitOver)
                 {
                     call.Finish(StatusMapping.ClientCancelled, isCancel: true);
                 }
@@ -195,7 +195,8 @@ internal sealed class ClientCallTests
         string response = first.TakeResponse();
 
         SingleResponseCall<string> second = _rig.Start(SingleResponseCall<string>.ForThisThread(_method));
-        (bool IsDone, bool IsOver, bool HasResponse) before = (second.IsDone, second.IsOver, second.HasResponse);
+        (bool IsWaitOver, bool HasEnd, bool HasResponse) before =
+            (second.IsWaitOver, second.HasEnd, second.HasResponse);
         second.EndByServer(Planned);
 
         Assert.That(response, Is.EqualTo("one"));
@@ -234,7 +235,7 @@ internal sealed class ClientCallTests
     {
         SingleResponseCall<string> call = _rig.Start(Unary(isBlocking: true), Cancellable);
         call.EndByServer(s_leaving, isNotProcessed: true);
-        (bool IsDone, bool IsFinished) refused = (call.IsDone, call.IsFinished);
+        (bool IsWaitOver, bool IsFinished) refused = (call.IsWaitOver, call.IsFinished);
 
         call.OnDeadline();
 
@@ -249,7 +250,7 @@ internal sealed class ClientCallTests
         bool isHandedOver = false;
         var retried = new TaskCompletionSource<(bool, object)>(TaskCreationOptions.RunContinuationsAsynchronously);
         var method = new LooseMethod { OnRetry = with => retried.SetResult((Volatile.Read(ref isHandedOver), with)) };
-        SingleResponseCall<string> call = _rig.Start(new SingleResponseCall<string>(method, waiter: null));
+        SingleResponseCall<string> call = _rig.Start(new SingleResponseCall<string>(method, latch: null));
         call.KeepSnapshot("request");
         call.MarkStarting(isWhole: false);
 
@@ -308,7 +309,7 @@ internal sealed class ClientCallTests
     private static Task<T> Settle<T>(SingleResponseCall<T> call)
         where T : class
     {
-        if (call.Waiter is null)
+        if (call.Latch is null)
         {
             call.RunUserCode();
             return call.ResponseAsync;

@@ -15,7 +15,7 @@ internal sealed class RequestStreamWriterTests
     public async Task Write_BeforeTheStart_KeepsItsBytesItsPlaceAndOthersOut()
     {
         using var rig = new CallingRig();
-        var call = new SingleResponseCall<string>(new LooseMethod(), waiter: null);
+        var call = new SingleResponseCall<string>(new LooseMethod(), latch: null);
         var started = new TaskCompletionSource<Connection?>();
         var writer = new RequestStreamWriter<string>(
             call, Marshallers.StringMarshaller, limitBytes: null, started.Task, isEncoded: false);

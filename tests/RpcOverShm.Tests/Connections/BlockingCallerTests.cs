@@ -48,7 +48,7 @@ public class BlockingCallerTests
                 Assert.That(rig.Peer.TryReceive()!.Kind, Is.EqualTo(FrameKind.Message));
             }
 
-            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+            var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
             TestThread peer = TestThread.Start("peer", () => Answer(rig, call));
             sentByCaller = 0;
             rig.Connection.RunCall(call, FrameFlags.None, default, default, null);
@@ -69,7 +69,7 @@ public class BlockingCallerTests
         for (int round = 0; round < 5 && !isReadByCaller; round++)
         {
             int reader = 0;
-            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+            var call = new RecordingCall(latch: AutoResetLatch.OfThisThread)
             {
                 OnEvent = (_, _) => reader = Environment.CurrentManagedThreadId,
             };
@@ -110,7 +110,7 @@ public class BlockingCallerTests
             // The loop holds the role here.
             OnEvent = (call, _) =>
             {
-                rig.Reader.CountBlocked();
+                rig.Reader.AddBlocked();
                 rig.Reader.SleepingCallers.Add(caller);
                 call.AddUserCode(PendingUserCode.Complete);
             },
@@ -125,7 +125,7 @@ public class BlockingCallerTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         Assert.That(hasRun.Wait(Timeouts.Wait));
         rig.Reader.SleepingCallers.Remove(caller);
-        rig.Reader.UncountBlocked();
+        rig.Reader.RemoveBlocked();
 
         Assert.That(wasWoken, "The caller was signalled before.");
     }
@@ -150,7 +150,7 @@ public class BlockingCallerTests
         rig.Peer.Send(new RawFrame(FrameKind.End, stuck.Id));
         Assert.That(isStuck.Wait(Timeouts.Wait));
 
-        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+        var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
         rig.Start(call);
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         CallerLease lease = default;
@@ -180,7 +180,7 @@ public class BlockingCallerTests
         {
             interrupted = TestThread.Start("interrupted", () =>
             {
-                var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+                var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
                 Assert.That(
                     () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null),
                     Throws.TypeOf<ThreadInterruptedException>());
@@ -300,6 +300,6 @@ public class BlockingCallerTests
     {
         Assert.That(peer.Link.Writer.TryClaim(0, isControl: true, out RingClaim claim));
         peer.Link.Writer.Commit(claim, new RecordHeader(0, (byte)FrameKind.End, 0, 0, call.Id.Value, 0));
-        Assert.That(peer.Link.Writer.Publish(), Is.EqualTo(Doorbell.Socket), "The event loop is owed a ring.");
+        Assert.That(peer.Link.Writer.Publish(), Is.EqualTo(WakeMethods.Doorbell), "The event loop is owed a ring.");
     }
 }

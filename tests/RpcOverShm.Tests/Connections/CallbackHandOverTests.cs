@@ -14,7 +14,7 @@ internal sealed class CallbackHandOverTests
     [Test]
     public void TryRunHere_OfACallThatNobodyBlocksFor_OrThatIsDone_IsRefused()
     {
-        var done = new RecordingCall(waiter: new AutoResetLatch());
+        var done = new RecordingCall(latch: new AutoResetLatch());
         done.Complete();
 
         Assert.That(new RecordingCall().TryRunOnBlockedThread(Due()), Is.False);
@@ -25,16 +25,16 @@ internal sealed class CallbackHandOverTests
     public void TryRunHere_OfABlockedCall_WakesItsThread_WhereverItSleeps()
     {
         int alarms = 0;
-        var caller = new RecordingCall(waiter: new AutoResetLatch { Alarm = () => alarms++ });
+        var caller = new RecordingCall(latch: new AutoResetLatch { Alarm = () => alarms++ });
         Assert.That(caller.TryRunOnBlockedThread(Due()), Is.False, "It does not wait yet.");
         caller.AcceptCallbacks();
 
         Assert.That(caller.TryRunOnBlockedThread(Due()), Is.True);
 
         Assert.That(alarms, Is.EqualTo(1));
-        Assert.That((caller.Waiter!.IsSignalled, caller.Waiter.HasWork), Is.EqualTo((true, true)));
+        Assert.That((caller.Latch!.IsSignalled, caller.Latch.HasWork), Is.EqualTo((true, true)));
         Assert.That(caller.HasWorkForThread);
-        caller.Waiter.Queue.RunOne(exception => throw exception);
+        caller.Latch.Queue.RunOne(exception => throw exception);
         Assert.That((_ran, caller.HasWorkForThread), Is.EqualTo((1, false)));
     }
 
@@ -48,7 +48,7 @@ internal sealed class CallbackHandOverTests
         {
             Prepare = () =>
             {
-                caller = new RecordingCall(waiter: new AutoResetLatch());
+                caller = new RecordingCall(latch: new AutoResetLatch());
                 caller.AcceptCallbacks();
                 callback = Due();
             },
@@ -80,7 +80,7 @@ internal sealed class CallbackHandOverTests
     [Test]
     public async Task Callback_OfAThreadThatWasInterrupted_GoesToThePool()
     {
-        var caller = new RecordingCall(waiter: new AutoResetLatch());
+        var caller = new RecordingCall(latch: new AutoResetLatch());
         caller.AcceptCallbacks();
         Assert.That(caller.TryRunOnBlockedThread(Due()), Is.True);
 

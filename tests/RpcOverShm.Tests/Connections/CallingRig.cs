@@ -35,7 +35,7 @@ internal sealed class CallingRig : IDisposable
     /// <summary>Starts threads that block in a call each.</summary>
     public TestThread[] Block(out RecordingCall[] calls, int count)
     {
-        calls = [.. Enumerable.Range(0, count).Select(_ => new RecordingCall(waiter: new AutoResetLatch()))];
+        calls = [.. Enumerable.Range(0, count).Select(_ => new RecordingCall(latch: new AutoResetLatch()))];
         return
         [
             .. calls.Select(call => TestThread.Start(

@@ -31,12 +31,12 @@ internal sealed class ConnectionPair : IDisposable
     /// <summary>Runs a call on this thread and checks its answer.</summary>
     public void Run(byte mark)
     {
-        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
-        call.Waiter!.Clear();
-        StartResult outcome = Client.RunCall(
+        var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
+        call.Latch!.Clear();
+        StartResult result = Client.RunCall(
             call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark, mark], largeMessage: null);
-        Assert.That(outcome, Is.EqualTo(StartResult.Started));
-        Assert.That(call.IsDone);
+        Assert.That(result, Is.EqualTo(StartResult.Started));
+        Assert.That(call.IsWaitOver);
         Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[mark, mark]), string.Join(", ", call.Events));
     }
 
@@ -45,10 +45,10 @@ internal sealed class ConnectionPair : IDisposable
     {
         var done = new TaskCompletionSource<RecordingCall>(TaskCreationOptions.RunContinuationsAsynchronously);
         var call = new RecordingCall { OnEvent = (call, _) => done.TrySetResult(call) };
-        StartResult outcome = Client.StartCall(call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark]);
-        return outcome == StartResult.Started
+        StartResult result = Client.StartCall(call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark]);
+        return result == StartResult.Started
             ? done.Task
-            : Task.FromException<RecordingCall>(new InvalidOperationException($"The call was not started: {outcome}."));
+            : Task.FromException<RecordingCall>(new InvalidOperationException($"The call was not started: {result}."));
     }
 
     public void AssertNoLostWakeup() =>

@@ -47,7 +47,7 @@ public class ConnectionReaderTests
         }
         else
         {
-            rig.Reader.CountBlocked();
+            rig.Reader.AddBlocked();
         }
 
         rig.Links.Server.Close(new CloseReason(CloseKind.Local, "over"));
@@ -59,7 +59,7 @@ public class ConnectionReaderTests
         }
         else
         {
-            rig.Reader.UncountBlocked();
+            rig.Reader.RemoveBlocked();
         }
 
         rig.Reader.EnsureReader();
@@ -153,7 +153,7 @@ public class ConnectionReaderTests
         }
 
         budget.End(begun, messages: 1, isAnyWaiting: false);
-        Assert.That(rig.Reader.IsInline(budget), Is.EqualTo(isInline));
+        Assert.That(rig.Reader.ShouldRunInline(budget), Is.EqualTo(isInline));
         rig.Role.Release();
         rig.Reader.EnsureReader();
     }
@@ -167,13 +167,13 @@ public class ConnectionReaderTests
         RecordingCall[] running = [StartOneWay(rig, 40 << 10), StartOneWay(rig, 30 << 10)];
         var waiting = new RecordingCall { IsOneWay = true };
         StartResult result = rig.Sender.Start(waiting, FrameFlags.OneWay, default, default);
-        Task room = rig.Sender.WhenRoomAsync(waiting);
+        Task room = rig.Sender.WhenMayRetryAsync(waiting);
 
-        rig.Sender.OneWay.Return(running[1]); // less than a half of the room
+        rig.Sender.OneWayCalls.Return(running[1]); // less than a half of the room
         bool wasDue = room.IsCompleted;
         bool hasRecord = rig.Reader.TryReceive(out _);
 
-        Assert.That((result, wasDue, hasRecord), Is.EqualTo((StartResult.NoRoom, false, false)));
+        Assert.That((result, wasDue, hasRecord), Is.EqualTo((StartResult.WindowFull, false, false)));
         Assert.That(room.IsCompleted, Is.True);
         rig.Role.Release();
     }

@@ -141,7 +141,7 @@ public class ConnectionTests
         {
             var message = new PooledBufferWriter();
             message.Write(BytePattern.Of(1_000_000));
-            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+            var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
 
             pair.Client.RunCall(call, FrameFlags.None, "h"u8, default, message);
 
@@ -155,7 +155,7 @@ public class ConnectionTests
     public void RunCall_BeyondThePeersLimit_ReturnsAtOnce()
     {
         using var pair = new ConnectionPair(maxCalls: 0);
-        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+        var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
 
         Assert.That(pair.Client.RunCall(call, 0, default, default, null), Is.EqualTo(StartResult.TooManyCalls));
         Assert.That(call.Events, Is.Empty);
@@ -165,10 +165,10 @@ public class ConnectionTests
     public async Task RunCall_OfACallThatIsFinishedElsewhere_Returns()
     {
         using var rig = new CallingRig();
-        var call = new RecordingCall(waiter: new AutoResetLatch());
-        StartResult? outcome = null;
+        var call = new RecordingCall(latch: new AutoResetLatch());
+        StartResult? result = null;
         TestThread caller = TestThread.Start(
-            "caller", () => outcome = rig.Connection.RunCall(call, 0, default, default, null));
+            "caller", () => result = rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
         // As a deadline does it: the call is done, its waiter is signalled, and all readers that sleep on the ring
@@ -176,12 +176,12 @@ public class ConnectionTests
         await Task.Run(() =>
         {
             call.Complete();
-            call.Waiter!.Signal();
+            call.Latch!.Signal();
             rig.Connection.WakeSleepingReaders();
         });
 
         caller.Join();
-        Assert.That(outcome, Is.EqualTo(StartResult.Started));
+        Assert.That(result, Is.EqualTo(StartResult.Started));
         Assert.That(call.Events, Is.Empty);
     }
 
@@ -192,7 +192,7 @@ public class ConnectionTests
         const int Callers = 4;
         TestThread[] callers = [.. Enumerable.Range(0, Callers).Select(i => TestThread.Start("caller", () =>
         {
-            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+            var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
             rig.Connection.RunCall(call, FrameFlags.None, [(byte)i], default, null);
             Assert.That(call.LastHead, Is.EqualTo((byte[])[(byte)i]));
         }))];
@@ -355,12 +355,12 @@ public class ConnectionTests
             TestThread[] blocking = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("caller", () =>
             {
                 start.SignalAndWait(Timeouts.Wait);
-                StartResult outcome = StartResult.Started;
-                while (outcome == StartResult.Started)
+                StartResult result = StartResult.Started;
+                while (result == StartResult.Started)
                 {
-                    var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
-                    outcome = pair.Client.RunCall(call, FrameFlags.None, default, default, null);
-                    Assert.That(call.IsDone, Is.EqualTo(outcome == StartResult.Started));
+                    var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
+                    result = pair.Client.RunCall(call, FrameFlags.None, default, default, null);
+                    Assert.That(call.IsWaitOver, Is.EqualTo(result == StartResult.Started));
                 }
             }))];
             Task[] awaiting = [.. Enumerable.Range(0, 2).Select(_ => Task.Run(async () =>

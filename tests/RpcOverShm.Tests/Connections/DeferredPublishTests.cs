@@ -103,7 +103,7 @@ public class DeferredPublishTests
         uint localEvents = _rig.Peer.Link.LocalEvents;
         _rig.Peer.PublishHead();
         long position = _rig.Peer.Link.Reader.Position;
-        Assert.That(_rig.Peer.Link.Reader.Arm(Doorbell.Futex));
+        Assert.That(_rig.Peer.Link.Reader.Arm(WakeMethods.Futex));
         using var isAsleep = new ManualResetEventSlim();
         bool isWoken = false;
         var peer = TestThread.Start("peer", () =>
@@ -176,7 +176,7 @@ public class DeferredPublishTests
         {
             bool wasOwed = _rig.Sender.HasDeferred;
             bool isOwed = false;
-            long typical = call.Budget.TypicalNanoseconds;
+            long typical = call.InlineBudget.TypicalNanoseconds;
             call.OnWork = _ =>
             {
                 isOwed = _rig.Sender.HasDeferred;
@@ -241,9 +241,9 @@ public class DeferredPublishTests
     // As a run does that was timed. The clock goes on meanwhile, so the typical time is a little longer.
     private static void MakeTypical(RecordingCall call, int nanoseconds)
     {
-        call.Budget.Begin(run: 0);
-        call.Budget.End(ThreadClock.Now - nanoseconds, messages: 1, isAnyWaiting: false);
-        Assert.That(call.Budget.TypicalNanoseconds, Is.AtLeast(nanoseconds));
+        call.InlineBudget.Begin(run: 0);
+        call.InlineBudget.End(ThreadClock.Now - nanoseconds, messages: 1, isAnyWaiting: false);
+        Assert.That(call.InlineBudget.TypicalNanoseconds, Is.AtLeast(nanoseconds));
     }
 
     private void Send(byte[] body) => _rig.SendUnawaited(_call, body);

@@ -237,12 +237,12 @@ public class FrameReceiverTests
     {
         using var rig = new ServingRig();
         RecordingCall call = rig.Start();
-        long before = call.Sending.Window;
+        long before = call.Sending.Credit;
 
         rig.Peer.Send(new RawFrame(FrameKind.Credit, call.Id, Argument: 123));
         rig.Settle();
 
-        Assert.That(call.Sending.Window, Is.EqualTo(before + 123));
+        Assert.That(call.Sending.Credit, Is.EqualTo(before + 123));
     }
 
     [Test]
@@ -302,7 +302,7 @@ public class FrameReceiverTests
         rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, FrameFlags.None, null, [7], Argument: 1));
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HasMessage, [3], [8, 9]));
 
-        Assert.That(() => call.IsDone, Is.True.After(20_000, 2));
+        Assert.That(() => call.IsWaitOver, Is.True.After(20_000, 2));
         Assert.That(
             () => call.Events,
             Is.EqualTo((string[])["headers: 2", "message None: 1 of 1", "end HasMessage: 1, 2"]).After(20_000, 2));

@@ -50,7 +50,7 @@ public class FrameSenderCreditTests
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "One byte short.");
         rig.AddCredit(call, 1);
         Assert.That(rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(10));
-        Assert.That(call.Sending.Window, Is.Zero);
+        Assert.That(call.Sending.Credit, Is.Zero);
     }
 
     [Test]
@@ -63,7 +63,7 @@ public class FrameSenderCreditTests
         Task waiting = ContinueAsync();
 
         rig.Sender.AddCredit(call, 500);
-        Assert.That(call.HasUserCode, "The reading thread runs it, or queues it.");
+        Assert.That(call.HasUnqueuedUserCode, "The reading thread runs it, or queues it.");
         Assert.That(waiting.IsCompleted, Is.False);
         int ranOn = 0;
         TestThread.Start("reader", () =>
@@ -74,7 +74,7 @@ public class FrameSenderCreditTests
 
         Assert.That(waiting.IsCompletedSuccessfully);
         Assert.That(continuedOn, Is.EqualTo(ranOn), "And not on the pool.");
-        Assert.That(call.HasUserCode, Is.False);
+        Assert.That(call.HasUnqueuedUserCode, Is.False);
 
         async Task ContinueAsync()
         {
@@ -96,7 +96,7 @@ public class FrameSenderCreditTests
         rig.Sender.AddCredit(call, 500);
 
         Assert.That(rig.Peer.ReceiveAll().Single().Body, Is.EqualTo(BytePattern.Of(100)));
-        Assert.That(call.HasUserCode, Is.False);
+        Assert.That(call.HasUnqueuedUserCode, Is.False);
     }
 
     [Test]
@@ -105,7 +105,7 @@ public class FrameSenderCreditTests
         using var rig = new SenderRig(window: 100);
         RecordingCall call = rig.Start();
         using var isReaderWoken = new ManualResetEventSlim();
-        call.OnWork = work => isReaderWoken.Set();
+        call.OnWork = userCode => isReaderWoken.Set();
         bool hasSeenReader = false;
         Task waiting = ContinueAsync();
 
@@ -134,7 +134,7 @@ public class FrameSenderCreditTests
         rig.Sender.Drop(call);
 
         Assert.That(await waiting.Bounded(), Is.False);
-        Assert.That(call.HasUserCode, Is.False);
+        Assert.That(call.HasUnqueuedUserCode, Is.False);
     }
 
     [Test]
@@ -173,10 +173,10 @@ public class FrameSenderCreditTests
 
         rig.Sender.AddCredit(call, PeerLimits.LargestCallWindow - (64 << 10));
 
-        Assert.That(call.Sending.Window, Is.EqualTo(PeerLimits.LargestCallWindow));
+        Assert.That(call.Sending.Credit, Is.EqualTo(PeerLimits.LargestCallWindow));
         Assert.That(() => rig.Sender.AddCredit(call, 1), Throws.TypeOf<ProtocolException>());
         Assert.That(() => rig.Sender.AddCredit(call, uint.MaxValue), Throws.TypeOf<ProtocolException>());
-        Assert.That(call.Sending.Window, Is.Positive);
+        Assert.That(call.Sending.Credit, Is.Positive);
     }
 
     [Test]
@@ -188,7 +188,7 @@ public class FrameSenderCreditTests
         Task sent = rig.Send(call, BytePattern.Of(3 * Chunk), FrameFlags.Single | FrameFlags.HalfClose);
 
         Assert.That(sent.IsCompletedSuccessfully);
-        Assert.That(call.Sending.Window, Is.EqualTo(1000));
+        Assert.That(call.Sending.Credit, Is.EqualTo(1000));
         Assert.That(
             rig.Peer.ReceiveAll().Skip(1).Select(frame => (frame.Kind, frame.Flags)),
             Is.EqualTo(new[]
@@ -207,7 +207,7 @@ public class FrameSenderCreditTests
         RecordingCall call = rig.Start([], new byte[5000], FrameFlags.HasMessage);
 
         Assert.That(rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(5000));
-        Assert.That(call.Sending.Window, Is.EqualTo(1000));
+        Assert.That(call.Sending.Credit, Is.EqualTo(1000));
     }
 
     // Returns credit only when no more frames come: the sender must use up the credit that it has.

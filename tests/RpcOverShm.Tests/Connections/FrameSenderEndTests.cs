@@ -34,7 +34,7 @@ public class FrameSenderEndTests
 
         Assert.That(_rig.TryStart(call), Is.EqualTo(StartResult.Abandoned));
         Assert.That(_rig.Peer.ReceiveAll(), Is.Empty);
-        Assert.That(_rig.Calls.TwoWay.Count, Is.Zero);
+        Assert.That(_rig.Calls.TwoWayCounter.Count, Is.Zero);
     }
 
     [Test]
@@ -48,7 +48,7 @@ public class FrameSenderEndTests
         Assert.That(
             _rig.Peer.ReceiveAll().Select(frame => (frame.Kind, frame.Call)),
             Is.EqualTo(new[] { (FrameKind.CallStart, call.Id), (FrameKind.Cancel, call.Id) }));
-        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(1), "The peer still answers it.");
+        Assert.That(_rig.Calls.TwoWayCounter.Count, Is.EqualTo(1), "The peer still answers it.");
     }
 
     [Test]
@@ -177,11 +177,11 @@ public class FrameSenderEndTests
     {
         _rig.FillWithData();
         RecordingCall queued = _rig.Start();
-        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(2));
+        Assert.That(_rig.Calls.TwoWayCounter.Count, Is.EqualTo(2));
 
         _rig.Sender.Abandon(queued, isCancel: true);
 
-        Assert.That(_rig.Calls.TwoWay.Count, Is.EqualTo(1));
+        Assert.That(_rig.Calls.TwoWayCounter.Count, Is.EqualTo(1));
         Assert.That(_rig.Calls.Snapshot(), Does.Not.Contain(queued));
     }
 
@@ -196,7 +196,7 @@ public class FrameSenderEndTests
         bool isFree = _rig.Sender.TryDropRefused(refused);
 
         Assert.That(isFree);
-        Assert.That(refused.Sending.Is(SendFlags.Ready), Is.False);
+        Assert.That(refused.Sending.Is(SendStateFlags.Ready), Is.False);
         Assert.That(await sent.Bounded(), Is.False);
         List<RawFrame> frames = _rig.Peer.ReceiveUntil(FrameKind.CallStart);
         while (frames[^1].Call != other.Id)
@@ -216,7 +216,7 @@ public class FrameSenderEndTests
         _rig.CloseSender();
 
         Assert.That(_rig.Sender.TryDropRefused(call));
-        Assert.That(call.Sending.Is(SendFlags.Ready), Is.False);
+        Assert.That(call.Sending.Is(SendStateFlags.Ready), Is.False);
     }
 
     [Test]

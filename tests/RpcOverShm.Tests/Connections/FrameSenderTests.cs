@@ -117,9 +117,9 @@ public class FrameSenderTests
     [Test]
     public void InlineBytes_OfARing_FitIntoOneRecord()
     {
-        Assert.That(_rig.Sender.InlineBytes, Is.EqualTo(_rig.Links.Client.Writer.MaxPayloadBytes));
+        Assert.That(_rig.Sender.SingleRecordBytes, Is.EqualTo(_rig.Links.Client.Writer.MaxPayloadBytes));
         using var rig = new SenderRig(ring: 1 << 20);
-        Assert.That(rig.Sender.InlineBytes, Is.EqualTo(16 << 10));
+        Assert.That(rig.Sender.SingleRecordBytes, Is.EqualTo(16 << 10));
     }
 
     [Test]
@@ -146,7 +146,7 @@ public class FrameSenderTests
         RawFrame frame = _rig.Peer.ReceiveAll()[^1];
         Assert.That(
             (frame.Kind, frame.Flags, frame.Argument), Is.EqualTo((FrameKind.Message, FrameFlags.HalfClose, 0u)));
-        Assert.That(call.Sending.Window, Is.EqualTo((1 << 20) - 16));
+        Assert.That(call.Sending.Credit, Is.EqualTo((1 << 20) - 16));
     }
 
     [Test]
@@ -348,7 +348,7 @@ public class FrameSenderTests
             for (int n = 0; n < Messages; n++)
             {
                 _ = _rig.Send(call, Enumerable.Repeat((byte)(i + n), sizes[i][n]).ToArray());
-                while (call.Sending.Window < 100_000)
+                while (call.Sending.Credit < 100_000)
                 {
                     Thread.Yield();
                 }

@@ -73,7 +73,7 @@ public class MessagePartTests
         int sent = rig.SendPart(call, BytePattern.Of(3 * Chunk), 4 * Chunk, FrameFlags.None);
 
         Assert.That(sent, Is.EqualTo(Chunk + 2000));
-        Assert.That(call.Sending.Window, Is.Zero);
+        Assert.That(call.Sending.Credit, Is.Zero);
         Assert.That(rig.SendPart(call, BytePattern.Of(10), 4 * Chunk, FrameFlags.None), Is.Zero);
     }
 

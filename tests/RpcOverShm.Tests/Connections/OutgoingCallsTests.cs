@@ -16,7 +16,7 @@ public class OutgoingCallsTests
         Assert.That(calls.Select(call => call.Id.Slot), Is.EqualTo(Enumerable.Range(0, 200)));
         Assert.That(calls.Select(call => call.Id.Generation), Is.All.EqualTo(1));
         Assert.That(calls.Select(call => call.Id.IsFromAcceptor), Is.All.False);
-        Assert.That(_calls.TwoWay.Count, Is.EqualTo(200));
+        Assert.That(_calls.TwoWayCounter.Count, Is.EqualTo(200));
         Assert.That(_calls.Snapshot(), Is.EqualTo(calls));
         Assert.That(calls.Select(call => _calls.Find(call.Id)), Is.EqualTo(calls));
     }
@@ -29,7 +29,7 @@ public class OutgoingCallsTests
         Assert.That(Enumerable.Range(0, limit).Select(_ => calls.TryAdd(new RecordingCall())), Is.All.True);
 
         Assert.That(calls.TryAdd(new RecordingCall()), Is.False);
-        Assert.That(calls.TwoWay.Count, Is.EqualTo(limit));
+        Assert.That(calls.TwoWayCounter.Count, Is.EqualTo(limit));
     }
 
     [Test]
@@ -97,14 +97,14 @@ public class OutgoingCallsTests
 
     [Test]
     public void WhenEmptyAsync_WithNoCall_IsCompleted() =>
-        Assert.That(_calls.TwoWay.WhenEmptyAsync().IsCompletedSuccessfully);
+        Assert.That(_calls.TwoWayCounter.WhenEmptyAsync().IsCompletedSuccessfully);
 
     [Test]
     public async Task WhenEmptyAsync_WithCalls_CompletesWithTheLast()
     {
         RecordingCall one = Add();
         RecordingCall other = Add();
-        Task empty = _calls.TwoWay.WhenEmptyAsync();
+        Task empty = _calls.TwoWayCounter.WhenEmptyAsync();
         _calls.Remove(one);
         Assert.That(empty.IsCompleted, Is.False);
 
@@ -117,12 +117,12 @@ public class OutgoingCallsTests
     public void WhenEmptyAsync_AskedAgainWithNewCalls_WaitsForThem()
     {
         RecordingCall first = Add();
-        Task empty = _calls.TwoWay.WhenEmptyAsync();
+        Task empty = _calls.TwoWayCounter.WhenEmptyAsync();
         _calls.Remove(first);
         Assert.That(empty.IsCompletedSuccessfully);
         Add();
 
-        Assert.That(_calls.TwoWay.WhenEmptyAsync().IsCompleted, Is.False);
+        Assert.That(_calls.TwoWayCounter.WhenEmptyAsync().IsCompleted, Is.False);
     }
 
     [Test]
@@ -148,7 +148,7 @@ public class OutgoingCallsTests
             }
         });
 
-        Assert.That(_calls.TwoWay.Count, Is.Zero);
+        Assert.That(_calls.TwoWayCounter.Count, Is.Zero);
         Assert.That(_calls.Snapshot(), Is.Empty);
     }
 
@@ -170,7 +170,7 @@ public class OutgoingCallsTests
             removed[round] = Add();
             withdrawn[round] = Add();
             begin.SignalAndWait();
-            Task empty = _calls.TwoWay.WhenEmptyAsync();
+            Task empty = _calls.TwoWayCounter.WhenEmptyAsync();
             end.SignalAndWait();
             await empty.Bounded();
         }

@@ -16,7 +16,7 @@ public class PendingUserCodeTests
     public async Task QueueUserCode_AgainAndAgain_IsOneWorkItemUntilItRuns()
     {
         var hasRun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        _call.OnWork = work => hasRun.TrySetResult();
+        _call.OnWork = userCode => hasRun.TrySetResult();
         long before = ThreadPool.CompletedWorkItemCount;
 
         _call.AddUserCode(PendingUserCode.Start);
@@ -36,16 +36,16 @@ public class PendingUserCodeTests
     {
         int added = 0;
         int seen = 0;
-        _call.OnWork = work => Raise(ref seen, Volatile.Read(ref added));
+        _call.OnWork = userCode => Raise(ref seen, Volatile.Read(ref added));
         for (int round = 1; round <= Rounds; round++)
         {
             Volatile.Write(ref added, round);
             _call.AddUserCode(PendingUserCode.WakeReader);
-            if (_call.HasUserCode && round % 3 == 0)
+            if (_call.HasUnqueuedUserCode && round % 3 == 0)
             {
                 _call.RunUserCode();
             }
-            else if (_call.HasUserCode)
+            else if (_call.HasUnqueuedUserCode)
             {
                 _call.QueueUserCode();
             }

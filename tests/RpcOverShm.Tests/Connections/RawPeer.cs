@@ -48,7 +48,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
 
             PublishHead();
             long position = Link.Reader.Position;
-            if (Link.Reader.Arm(Doorbell.Futex))
+            if (Link.Reader.Arm(WakeMethods.Futex))
             {
                 Link.SleepForData(position, localEvents);
             }

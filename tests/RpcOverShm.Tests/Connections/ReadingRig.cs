@@ -54,7 +54,7 @@ internal sealed class ReadingRig : IDisposable
     public void WaitUntilLoopSleeps() => Assert.That(
         () => !Reader.IsActive
             && !Reader.Loop!.IsAwake
-            && (Links.Client.Reader.ArmedFor & Doorbell.Socket) != 0
+            && (Links.Client.Reader.ArmedFor & WakeMethods.Doorbell) != 0
             && ProcessResources.AreThreadsAsleep(LoopThreadName),
         Is.True.After(20_000, 2));
 

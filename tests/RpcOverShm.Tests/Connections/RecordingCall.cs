@@ -16,10 +16,10 @@ internal sealed class RecordingCall : ConnectionCall
     private readonly InlineBudget _budget = new();
     private readonly bool _isServed;
 
-    public RecordingCall(bool isServed = false, AutoResetLatch? waiter = null)
+    public RecordingCall(bool isServed = false, AutoResetLatch? latch = null)
     {
         _isServed = isServed;
-        Waiter = waiter;
+        Latch = latch;
     }
 
     /// <summary>Runs after each recorded event, on the thread that recorded it.</summary>
@@ -48,7 +48,7 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override bool RunsOnBlockedThread => OnHandOver is not null;
 
-    public override InlineBudget Budget => _budget;
+    public override InlineBudget InlineBudget => _budget;
 
     public string[] Events
     {
@@ -61,7 +61,7 @@ internal sealed class RecordingCall : ConnectionCall
         }
     }
 
-    public void Complete() => SetDone();
+    public void Complete() => EndWait();
 
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
@@ -82,7 +82,7 @@ internal sealed class RecordingCall : ConnectionCall
     public override void OnEndDropped(BufferBudget? full)
     {
         Note($"end dropped: {full?.Option}");
-        SetDone();
+        EndWait();
     }
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
@@ -138,22 +138,22 @@ internal sealed class RecordingCall : ConnectionCall
         LastHead = head.ToArray();
         ReceivedMessage.AddRange(message);
         Note($"end {flags}: {head.Length}, {message.Length}");
-        SetDone();
+        EndWait();
     }
 
     public override void OnConnectionClosed(CloseReason reason)
     {
         CloseReason = reason;
         Note($"closed: {reason.Kind}");
-        SetDone();
-        Waiter?.Signal();
+        EndWait();
+        Latch?.Signal();
     }
 
     public override void GrantCredit(uint bytes) => Grants.Add(bytes);
 
-    protected override void Execute(PendingUserCode work) => OnWork?.Invoke(work);
+    protected override void Execute(PendingUserCode userCode) => OnWork?.Invoke(userCode);
 
-    protected override bool TryRunOnCallerThread() => OnHandOver?.Invoke() == true;
+    protected override bool TryRunOnBlockedThread() => OnHandOver?.Invoke() == true;
 
     private void Note(string what)
     {

@@ -124,7 +124,7 @@ public class ViolationTests
 
         SharedMemoryOrder.WriteFenced(
             ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
-        rig.Links.Client.WakePeerForData(Doorbell.Futex | Doorbell.Socket);
+        rig.Links.Client.WakePeerForData(WakeMethods.Futex | WakeMethods.Doorbell);
 
         await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, "corrupted");
         Assert.That(call.CloseReason!.Exception, Is.TypeOf<RingCorruptedException>());

@@ -65,7 +65,7 @@ internal static partial class WordRules
             && access.ToString() is var call
             && (call.StartsWith("Monitor.", StringComparison.Ordinal)
                 || call == "ThreadPool.UnsafeQueueUserWorkItem"))
-        select file.At(node, "An interrupt of the thread ends this: use Gate or PoolWork.");
+        select file.At(node, "An interrupt of the thread ends this: use UninterruptibleLock or PoolWork.");
 
     public static IEnumerable<string> Regions(SourceFile file) =>
         from trivia in file.Root.DescendantTrivia()

@@ -12,14 +12,14 @@ public class ConnectionPlacesTests
     public void TryTake_BelowAtAndAboveMaxConnections_IsRefusedAboveAndFreeAfterwards()
     {
         ConnectionPlaces places = Make(all: 2, perProcess: 2);
-        Assert.That(places.TryTake(Client(1)), Is.Null);
-        Assert.That(places.TryTake(Client(1)), Is.Null);
+        Assert.That(places.Take(Client(1)), Is.Null);
+        Assert.That(places.Take(Client(1)), Is.Null);
 
         Assert.That(
-            $"{places.TryTake(Client(2))}",
+            $"{places.Take(Client(2))}",
             Is.EqualTo("The server takes no more clients: there are 2 connections (MaxConnections = 2)."));
         places.GiveBack(Client(1));
-        Assert.That(places.TryTake(Client(2)), Is.Null);
+        Assert.That(places.Take(Client(2)), Is.Null);
         Assert.That(places.Count, Is.EqualTo(2));
     }
 
@@ -27,18 +27,18 @@ public class ConnectionPlacesTests
     public void TryTake_BelowAtAndAboveMaxConnectionsPerProcess_LeavesOtherProcessesAlone()
     {
         ConnectionPlaces places = Make(all: 10, perProcess: 2);
-        Assert.That(places.TryTake(Client(1)), Is.Null);
-        Assert.That(places.TryTake(Client(1)), Is.Null);
+        Assert.That(places.Take(Client(1)), Is.Null);
+        Assert.That(places.Take(Client(1)), Is.Null);
 
-        Assert.That(places.TryTake(Client(1)), Is.EqualTo(
+        Assert.That(places.Take(Client(1)), Is.EqualTo(
             new ReachedLimit("MaxConnectionsPerProcess", 2, "process 1 has 2 connections")));
         Assert.That(
-            places.TryTake(Client(1))!.ToString(),
+            places.Take(Client(1))!.ToString(),
             Does.EndWith("(MaxConnectionsPerProcess = 2). Use one channel for each server, and dispose channels and "
                 + "streams that are not needed."));
-        Assert.That(places.TryTake(Client(2)), Is.Null);
+        Assert.That(places.Take(Client(2)), Is.Null);
         places.GiveBack(Client(1));
-        Assert.That(places.TryTake(Client(1)), Is.Null);
+        Assert.That(places.Take(Client(1)), Is.Null);
     }
 
     [TestCase(4, 2)]
@@ -50,13 +50,13 @@ public class ConnectionPlacesTests
         var places = new ConnectionPlaces(new DoorLimits(1, all), 64, () => int.MaxValue);
         for (int i = 0; i < expected; i++)
         {
-            Assert.That(places.TryTake(Client(1)), Is.Null);
+            Assert.That(places.Take(Client(1)), Is.Null);
         }
 
         string name = all == 1 ? "MaxConnections" : "MaxConnectionsPerProcess";
         Assert.That(
-            places.TryTake(Client(1)), Has.Property("Option").EqualTo(name).And.Property("Limit").EqualTo(expected));
-        Assert.That(places.TryTake(Client(2)) is null, Is.EqualTo(all != 1));
+            places.Take(Client(1)), Has.Property("Option").EqualTo(name).And.Property("Limit").EqualTo(expected));
+        Assert.That(places.Take(Client(2)) is null, Is.EqualTo(all != 1));
     }
 
     [TestCase(4, null, 2)]
@@ -69,15 +69,15 @@ public class ConnectionPlacesTests
         var places = new ConnectionPlaces(new DoorLimits(1, all, null, perUser), 64, () => int.MaxValue);
         for (int i = 0; i < expected; i++)
         {
-            Assert.That(places.TryTake(Other(i)), Is.Null);
+            Assert.That(places.Take(Other(i)), Is.Null);
         }
 
-        Assert.That(places.TryTake(Other(expected)), Is.EqualTo(new ReachedLimit(
+        Assert.That(places.Take(Other(expected)), Is.EqualTo(new ReachedLimit(
             "MaxConnectionsPerUser", expected, $"user {Other(0).UserId} has {expected} connections")));
         Assert.That(places.Count, Is.EqualTo(expected));
-        Assert.That(places.TryTake(Client(1)), Is.Null, "the own user");
+        Assert.That(places.Take(Client(1)), Is.Null, "the own user");
         places.GiveBack(Other(0));
-        Assert.That(places.TryTake(Other(0)), Is.Null);
+        Assert.That(places.Take(Other(0)), Is.Null);
     }
 
     [TestCase(null, 16, 4)]
@@ -88,14 +88,14 @@ public class ConnectionPlacesTests
     {
         var places = new ConnectionPlaces(new DoorLimits(1, option, null), mappings, () => int.MaxValue);
         int taken = 0;
-        while (places.TryTake(Client(taken)) is null)
+        while (places.Take(Client(taken)) is null)
         {
             taken++;
         }
 
         Assert.That(taken, Is.EqualTo(expected));
         string name = option == expected ? "MaxConnections" : "vm.max_map_count / 4";
-        Assert.That(places.TryTake(Client(taken))!.Option, Is.EqualTo(name));
+        Assert.That(places.Take(Client(taken))!.Option, Is.EqualTo(name));
     }
 
     [TestCase(0)]
@@ -109,7 +109,7 @@ public class ConnectionPlacesTests
         var places = new ConnectionPlaces(new DoorLimits(1, null, null), ManyMappings, () => limit);
         for (int i = 0; i < connections; i++)
         {
-            Assert.That(places.TryTake(Client(i)), Is.Null);
+            Assert.That(places.Take(Client(i)), Is.Null);
         }
 
         Assert.That(places.CheckDescriptors(sockets.Server, Client(1)), Is.Null);

@@ -124,7 +124,8 @@ internal sealed class LinkPair : IDisposable
             SharedMemoryOrder.WriteFenced(ref ServerSegment.Own.Head, 8);
             Thread.SpinWait(20);
             SharedMemoryOrder.WriteFenced(ref ServerSegment.Own.Head, 0);
-            Server.WakePeerForSpace(IsClientSocketEmpty() ? Doorbell.Futex | Doorbell.Socket : Doorbell.Futex);
+            Server.WakePeerForSpace(
+                IsClientSocketEmpty() ? WakeMethods.Futex | WakeMethods.Doorbell : WakeMethods.Futex);
         }
     });
 

@@ -94,7 +94,7 @@ public class PeerLinkSocketTests
         TestThread.Start("starved", () =>
         {
             hasFilter = SystemCallFilter.TryFailSends(errno);
-            Link.WakePeerForData(Doorbell.Socket);
+            Link.WakePeerForData(WakeMethods.Doorbell);
         }).Join();
         Assume.That(hasFilter, "The system lets no thread filter its system calls.");
 
@@ -107,7 +107,7 @@ public class PeerLinkSocketTests
     {
         for (int i = 0; i < 1000; i++)
         {
-            Link.WakePeerForData(Doorbell.Socket);
+            Link.WakePeerForData(WakeMethods.Doorbell);
         }
 
         Assert.That(_links.Sockets.Server.Available, Is.InRange(2, 50));
@@ -120,7 +120,7 @@ public class PeerLinkSocketTests
         string why = new('y', 4000);
         for (int i = 0; i < 10; i++)
         {
-            Link.WakePeerForData(Doorbell.Socket);
+            Link.WakePeerForData(WakeMethods.Doorbell);
         }
 
         Link.Close(new CloseReason(CloseKind.PeerViolation, why));

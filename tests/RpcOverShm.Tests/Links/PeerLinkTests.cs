@@ -93,7 +93,7 @@ public class PeerLinkTests
             while (Link.TryEnter())
             {
                 // An access to freed memory would end the process.
-                Link.WakePeerForData(Doorbell.Futex | Doorbell.Socket);
+                Link.WakePeerForData(WakeMethods.Futex | WakeMethods.Doorbell);
                 Assert.That(SharedMemoryOrder.ReadAcquire(ref _links.ClientSegment.Own.Tail), Is.Zero);
                 Interlocked.Increment(ref entered);
                 Link.Leave();
@@ -176,7 +176,7 @@ public class PeerLinkTests
         Sleeper sleeper = new Sleeper(() => Link.SleepForData(0, localEvents)).WaitUntilAsleep();
 
         SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
-        _links.Server.WakePeerForData(Doorbell.Futex);
+        _links.Server.WakePeerForData(WakeMethods.Futex);
 
         Assert.That(sleeper.Join().WasWoken);
     }
@@ -200,7 +200,7 @@ public class PeerLinkTests
         {
             while (!stop.IsCancellationRequested)
             {
-                _links.Server.WakePeerForData(Doorbell.Futex);
+                _links.Server.WakePeerForData(WakeMethods.Futex);
             }
         });
 

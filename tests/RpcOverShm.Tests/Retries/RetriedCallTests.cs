@@ -225,7 +225,7 @@ public class RetriedCallTests
         return _log.Of(CallCommitted).Single().Message;
     }
 
-    private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
+    private SingleResponseCall<string> Unsent() => new(_method, latch: null);
 
     private SingleResponseCall<string> EndedAs(CallOutcome end)
     {

@@ -29,8 +29,8 @@ public class RingFenceTests
                 ring.Reader.PublishHead();
                 Assert.That(ring.TryWrite([], isControl: true));
             },
-            Left = () => ring.Writer.Publish() == Doorbell.Futex,
-            Right = () => !ring.Reader.Arm(Doorbell.Futex),
+            Left = () => ring.Writer.Publish() == WakeMethods.Futex,
+            Right = () => !ring.Reader.Arm(WakeMethods.Futex),
         };
 
         race.Run();
@@ -50,14 +50,14 @@ public class RingFenceTests
             Prepare = () =>
             {
                 ring.Writer.UnparkForSpace();
-                Assert.That(ring.Writer.ParkForSpace(Doorbell.Futex), Is.Null.Or.EqualTo(ring.Head));
+                Assert.That(ring.Writer.ParkForSpace(WakeMethods.Futex), Is.Null.Or.EqualTo(ring.Head));
                 ring.Writer.UnparkForSpace();
                 ring.Write([], isControl: true);
                 Assert.That(ring.Reader.TryRead(out _, out _));
                 ring.Reader.Release();
             },
-            Left = () => ring.Reader.PublishHead() == Doorbell.Futex,
-            Right = () => ring.Writer.ParkForSpace(Doorbell.Futex) is null,
+            Left = () => ring.Reader.PublishHead() == WakeMethods.Futex,
+            Right = () => ring.Writer.ParkForSpace(WakeMethods.Futex) is null,
         };
 
         race.Run();

@@ -168,7 +168,7 @@ public unsafe class RingGrowthTests
         int before = _ring.FillUp(SmallRecord);
         Grow();
         int after = _ring.FillUp(SmallRecord);
-        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Socket), Is.Zero);
+        Assert.That(_ring.Writer.ParkForSpace(WakeMethods.Doorbell), Is.Zero);
 
         int read = _ring.ReadUntilWake();
 

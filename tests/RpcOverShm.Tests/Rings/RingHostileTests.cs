@@ -28,7 +28,7 @@ public class RingHostileTests
         _ring.Tail = tail;
 
         Assert.That(_ring.Reader.HasData);
-        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.False);
+        Assert.That(_ring.Reader.Arm(WakeMethods.Futex), Is.False);
         AssertCorruption("");
     }
 
@@ -81,7 +81,7 @@ public class RingHostileTests
         _ring.Head = head;
 
         Assert.That(() => _ring.Writer.TryClaim(0, isControl: true, out _), Throws.TypeOf<RingCorruptedException>());
-        Assert.That(() => _ring.Writer.ParkForSpace(Doorbell.Futex), Throws.TypeOf<RingCorruptedException>());
+        Assert.That(() => _ring.Writer.ParkForSpace(WakeMethods.Futex), Throws.TypeOf<RingCorruptedException>());
     }
 
     [Test]
@@ -115,9 +115,9 @@ public class RingHostileTests
     {
         _ring.ParkedForData = parked;
 
-        Doorbell doorbell = _ring.Write([1]);
+        WakeMethods wakeMethods = _ring.Write([1]);
 
-        Assert.That(doorbell, Is.EqualTo((Doorbell)((parked & ~15L) < 32 ? parked & 3 : 0)));
+        Assert.That(wakeMethods, Is.EqualTo((WakeMethods)((parked & ~15L) < 32 ? parked & 3 : 0)));
     }
 
     [Test]

@@ -46,30 +46,30 @@ internal sealed class RingModel(long capacity)
         return true;
     }
 
-    public Doorbell Publish()
+    public WakeMethods Publish()
     {
         PublishedTail = _tail;
         bool isAsleepBefore = ParkedForData % 16 != 0 && PublishedTail > ParkedForData / 16 * 16;
         if (!isAsleepBefore || _wokenForData == ParkedForData)
         {
-            return Doorbell.None;
+            return WakeMethods.None;
         }
 
         _wokenForData = ParkedForData;
-        return (Doorbell)(ParkedForData % 16);
+        return (WakeMethods)(ParkedForData % 16);
     }
 
     /// <summary>Notes that the reader has found the next record and so has passed the padding before it.</summary>
     public void Peek() => _head = Next!.Start;
 
-    public Doorbell Release()
+    public WakeMethods Release()
     {
         _head = _records.Dequeue().End;
         bool isDue = _head - PublishedHead >= capacity / 8 || ParkedForSpace != 0;
-        return isDue ? PublishHead() : Doorbell.None;
+        return isDue ? PublishHead() : WakeMethods.None;
     }
 
-    public Doorbell PublishHead()
+    public WakeMethods PublishHead()
     {
         PublishedHead = _head;
         bool isAsleepBefore = ParkedForSpace % 16 != 0 && _head > ParkedForSpace / 16 * 16;
@@ -77,26 +77,26 @@ internal sealed class RingModel(long capacity)
         bool isEnough = capacity - (PublishedTail - _head) >= capacity * 3 / 8;
         if (!isAsleepBefore || _wokenForSpace == ParkedForSpace || !(isEmpty || isEnough))
         {
-            return Doorbell.None;
+            return WakeMethods.None;
         }
 
         _wokenForSpace = ParkedForSpace;
-        return (Doorbell)(ParkedForSpace % 16);
+        return (WakeMethods)(ParkedForSpace % 16);
     }
 
     /// <summary>Arms the reader; returns whether it may sleep.</summary>
-    public bool Arm(Doorbell doorbell)
+    public bool Arm(WakeMethods wakeMethods)
     {
-        ParkedForData = _head + (long)doorbell;
+        ParkedForData = _head + (long)wakeMethods;
         return !HasData;
     }
 
     public void Disarm() => ParkedForData = 0;
 
     /// <summary>Parks the writer, which saw this head last.</summary>
-    public bool ParkForSpace(long seen, Doorbell doorbell)
+    public bool ParkForSpace(long seen, WakeMethods wakeMethods)
     {
-        ParkedForSpace = seen + (long)doorbell;
+        ParkedForSpace = seen + (long)wakeMethods;
         return PublishedHead == seen;
     }
 

@@ -111,8 +111,8 @@ public class RingModelTests
         {
             if (random.Next(2) == 0)
             {
-                Doorbell doorbell = AnyDoorbell();
-                Assert.That(ring.Reader.Arm(doorbell), Is.EqualTo(model.Arm(doorbell)));
+                WakeMethods wakeMethods = AnyDoorbell();
+                Assert.That(ring.Reader.Arm(wakeMethods), Is.EqualTo(model.Arm(wakeMethods)));
             }
             else
             {
@@ -131,20 +131,20 @@ public class RingModelTests
             }
 
             // The head that the writer saw last is private to it; the parked word shows it.
-            Doorbell doorbell = AnyDoorbell();
-            long? head = ring.Writer.ParkForSpace(doorbell);
+            WakeMethods wakeMethods = AnyDoorbell();
+            long? head = ring.Writer.ParkForSpace(wakeMethods);
             long seen = SharedMemoryOrder.ReadAcquire(ref ring.ParkedForSpace) & ~15L;
             Assert.That(seen, Is.InRange(_seenHead, model.PublishedHead), "What was seen only grows.");
-            Assert.That(head, Is.EqualTo(model.ParkForSpace(seen, doorbell) ? seen : null));
+            Assert.That(head, Is.EqualTo(model.ParkForSpace(seen, wakeMethods) ? seen : null));
             _seenHead = seen;
         }
 
-        private Doorbell AnyDoorbell() => (Doorbell)random.Next(1, 4);
+        private WakeMethods AnyDoorbell() => (WakeMethods)random.Next(1, 4);
 
-        private void CountWake(Doorbell doorbell, Doorbell expected)
+        private void CountWake(WakeMethods wakeMethods, WakeMethods expected)
         {
-            Assert.That(doorbell, Is.EqualTo(expected));
-            Wakes += doorbell != Doorbell.None ? 1 : 0;
+            Assert.That(wakeMethods, Is.EqualTo(expected));
+            Wakes += wakeMethods != WakeMethods.None ? 1 : 0;
         }
 
         private void CompareWords()

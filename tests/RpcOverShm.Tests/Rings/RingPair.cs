@@ -70,7 +70,7 @@ internal sealed unsafe class RingPair : IDisposable
     }
 
     /// <summary>Writes one record, which must fit, and publishes it. Returns how the reader must be woken.</summary>
-    public Doorbell Write(ReadOnlySpan<byte> payload, byte kind = 1, bool isControl = false)
+    public WakeMethods Write(ReadOnlySpan<byte> payload, byte kind = 1, bool isControl = false)
     {
         Assert.That(TryWrite(payload, kind, isControl), "There is room.");
         return Writer.Publish();
@@ -93,11 +93,11 @@ internal sealed unsafe class RingPair : IDisposable
     public byte[] Read() => Read(out _);
 
     /// <summary>Reads one record, which must be there, and releases it.</summary>
-    public byte[] Read(out Doorbell doorbell)
+    public byte[] Read(out WakeMethods wakeMethods)
     {
         Assert.That(Reader.TryRead(out _, out ReadOnlySpan<byte> payload), "There is a record.");
         byte[] bytes = payload.ToArray();
-        doorbell = Reader.Release();
+        wakeMethods = Reader.Release();
         return bytes;
     }
 
@@ -106,8 +106,8 @@ internal sealed unsafe class RingPair : IDisposable
     {
         for (int records = 1; ; records++)
         {
-            Read(out Doorbell doorbell);
-            if (doorbell != Doorbell.None)
+            Read(out WakeMethods wakeMethods);
+            if (wakeMethods != WakeMethods.None)
             {
                 return records;
             }
@@ -120,8 +120,8 @@ internal sealed unsafe class RingPair : IDisposable
         int wakes = 0;
         while (Reader.HasData)
         {
-            Read(out Doorbell doorbell);
-            wakes += doorbell != Doorbell.None ? 1 : 0;
+            Read(out WakeMethods wakeMethods);
+            wakes += wakeMethods != WakeMethods.None ? 1 : 0;
         }
 
         return wakes;

@@ -16,7 +16,7 @@ public class RingParkingTests
     [Test]
     public void Publish_WhileThePeerRuns_NeedsNoWake()
     {
-        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Write([1]), Is.EqualTo(WakeMethods.None));
     }
 
     [Test]
@@ -24,9 +24,9 @@ public class RingParkingTests
     {
         _ring.AdvanceTo(48);
 
-        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.True);
+        Assert.That(_ring.Reader.Arm(WakeMethods.Futex), Is.True);
         Assert.That(_ring.ParkedForData, Is.EqualTo(48 | 1));
-        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.Futex));
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(WakeMethods.Futex));
     }
 
     [Test]
@@ -34,7 +34,7 @@ public class RingParkingTests
     {
         _ring.Write([1]);
 
-        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.False);
+        Assert.That(_ring.Reader.Arm(WakeMethods.Futex), Is.False);
     }
 
     [Test]
@@ -42,31 +42,31 @@ public class RingParkingTests
     {
         _ring.TryWrite([1]);
 
-        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.True);
-        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.Futex));
+        Assert.That(_ring.Reader.Arm(WakeMethods.Futex), Is.True);
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(WakeMethods.Futex));
     }
 
     [Test]
     public void Publish_PastAnArmedReader_WakesOncePerParkedValueAndLeavesItAlone()
     {
-        _ring.Reader.Arm(Doorbell.Futex);
+        _ring.Reader.Arm(WakeMethods.Futex);
         long parked = _ring.ParkedForData;
 
-        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.Futex));
-        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.None), "It was woken for this value.");
+        Assert.That(_ring.Write([1]), Is.EqualTo(WakeMethods.Futex));
+        Assert.That(_ring.Write([2]), Is.EqualTo(WakeMethods.None), "It was woken for this value.");
         Assert.That(_ring.ParkedForData, Is.EqualTo(parked), "Only the reader writes it.");
     }
 
     [Test]
     public void Publish_AfterTheReaderArmedAtAnotherPosition_WakesAgain()
     {
-        _ring.Reader.Arm(Doorbell.Futex);
+        _ring.Reader.Arm(WakeMethods.Futex);
         _ring.Write([1]);
         _ring.Reader.Disarm();
         _ring.Read();
-        _ring.Reader.Arm(Doorbell.Futex);
+        _ring.Reader.Arm(WakeMethods.Futex);
 
-        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.Futex));
+        Assert.That(_ring.Write([2]), Is.EqualTo(WakeMethods.Futex));
     }
 
     [Test]
@@ -74,23 +74,23 @@ public class RingParkingTests
     {
         _ring.AdvanceTo(48);
 
-        Assert.That(_ring.Reader.Arm(Doorbell.Socket));
+        Assert.That(_ring.Reader.Arm(WakeMethods.Doorbell));
         Assert.That(_ring.ParkedForData, Is.EqualTo(48 | 2));
-        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.Socket));
-        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.Socket));
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(WakeMethods.Doorbell));
+        Assert.That(_ring.Write([1]), Is.EqualTo(WakeMethods.Doorbell));
     }
 
     [Test]
     public void Arm_ForTheSocketAfterTheFutexAtTheSamePosition_IsAnotherRequest()
     {
         _ring.TryWrite([1]);
-        _ring.Reader.Arm(Doorbell.Futex);
-        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.Futex));
+        _ring.Reader.Arm(WakeMethods.Futex);
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(WakeMethods.Futex));
 
-        _ring.Reader.Arm(Doorbell.Socket);
+        _ring.Reader.Arm(WakeMethods.Doorbell);
 
-        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.Socket), "The loop was not rung for this value yet.");
-        Assert.That(_ring.Write([3]), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Write([2]), Is.EqualTo(WakeMethods.Doorbell), "The loop was not rung for this value yet.");
+        Assert.That(_ring.Write([3]), Is.EqualTo(WakeMethods.None));
     }
 
     // The other two of the four low bits are of a later version; they ask for nothing.
@@ -105,9 +105,9 @@ public class RingParkingTests
         _ring.ParkedForData = bits;
         _ring.ParkedForSpace = bits;
 
-        Assert.That(_ring.Write([1]), Is.EqualTo((Doorbell)expected));
-        _ring.Read(out Doorbell doorbell);
-        Assert.That(doorbell, Is.EqualTo((Doorbell)expected));
+        Assert.That(_ring.Write([1]), Is.EqualTo((WakeMethods)expected));
+        _ring.Read(out WakeMethods wakeMethods);
+        Assert.That(wakeMethods, Is.EqualTo((WakeMethods)expected));
     }
 
     [Test]
@@ -115,16 +115,16 @@ public class RingParkingTests
     {
         _ring.FillUp(16);
 
-        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Socket), Is.EqualTo(0L));
+        Assert.That(_ring.Writer.ParkForSpace(WakeMethods.Doorbell), Is.EqualTo(0L));
         Assert.That(_ring.ParkedForSpace, Is.EqualTo(2));
-        Doorbell doorbell;
+        WakeMethods wakeMethods;
         do
         {
-            _ring.Read(out doorbell);
+            _ring.Read(out wakeMethods);
         }
-        while (doorbell == Doorbell.None);
+        while (wakeMethods == WakeMethods.None);
 
-        Assert.That(doorbell, Is.EqualTo(Doorbell.Socket));
+        Assert.That(wakeMethods, Is.EqualTo(WakeMethods.Doorbell));
     }
 
     // The event loop sees space by itself while it is awake, at the moment at which a reader would ring.
@@ -132,12 +132,12 @@ public class RingParkingTests
     public void HasSpaceHint_OfAFullRing_IsTrueWhenTheReaderWakes()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Socket);
-        Doorbell doorbell = Doorbell.None;
-        while (doorbell == Doorbell.None)
+        _ring.Writer.ParkForSpace(WakeMethods.Doorbell);
+        WakeMethods wakeMethods = WakeMethods.None;
+        while (wakeMethods == WakeMethods.None)
         {
             Assert.That(_ring.Writer.HasSpaceHint, Is.False);
-            _ring.Read(out doorbell);
+            _ring.Read(out wakeMethods);
         }
 
         Assert.That(_ring.Writer.HasSpaceHint);
@@ -147,20 +147,20 @@ public class RingParkingTests
     public void Publish_OfNothingNew_DoesNotWakeAReaderThatHasReadAll()
     {
         _ring.AdvanceTo(16);
-        _ring.Reader.Arm(Doorbell.Futex);
+        _ring.Reader.Arm(WakeMethods.Futex);
 
-        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(WakeMethods.None));
     }
 
     [Test]
     public void Publish_AfterDisarm_DoesNotWake()
     {
-        _ring.Reader.Arm(Doorbell.Futex);
+        _ring.Reader.Arm(WakeMethods.Futex);
         _ring.Reader.Disarm();
 
         Assert.That(_ring.ParkedForData, Is.Zero);
-        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.None));
-        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(WakeMethods.None));
+        Assert.That(_ring.Write([1]), Is.EqualTo(WakeMethods.None));
     }
 
     [Test]
@@ -211,7 +211,7 @@ public class RingParkingTests
     {
         _ring.FillUp(16);
 
-        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.EqualTo(0L));
+        Assert.That(_ring.Writer.ParkForSpace(WakeMethods.Futex), Is.EqualTo(0L));
         Assert.That(_ring.ParkedForSpace, Is.EqualTo(1));
     }
 
@@ -222,14 +222,14 @@ public class RingParkingTests
         _ring.Read();
         _ring.Reader.PublishHead();
 
-        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.Null);
+        Assert.That(_ring.Writer.ParkForSpace(WakeMethods.Futex), Is.Null);
     }
 
     [Test]
     public void Release_WhileTheWriterIsParked_PublishesEachHeadAtOnce()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
 
         _ring.Read();
 
@@ -240,7 +240,7 @@ public class RingParkingTests
     public void Release_WhileTheWriterIsParked_WakesOnceThreeEighthsAreFree()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
 
         Assert.That(_ring.ReadUntilWake(), Is.GreaterThan(1), "Not for each record.");
         Assert.That(Capacity - (_ring.Tail - _ring.Head), Is.EqualTo(RingLimits.SpaceWakeBytes(Capacity)));
@@ -252,47 +252,47 @@ public class RingParkingTests
     {
         // An empty ring is always enough to wake: there may never be more to read.
         _ring.Write([1]);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
 
-        _ring.Read(out Doorbell doorbell);
+        _ring.Read(out WakeMethods wakeMethods);
 
-        Assert.That(doorbell, Is.EqualTo(Doorbell.Futex));
+        Assert.That(wakeMethods, Is.EqualTo(WakeMethods.Futex));
     }
 
     [Test]
     public void Release_AfterTheWriterParkedAnew_WakesAgain()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
         _ring.Drain();
         _ring.Reader.PublishHead();
         _ring.Writer.UnparkForSpace();
         _ring.FillUp(16);
-        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.Not.Null);
+        Assert.That(_ring.Writer.ParkForSpace(WakeMethods.Futex), Is.Not.Null);
 
         Assert.That(_ring.Drain(), Is.EqualTo(1));
-        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(WakeMethods.None));
     }
 
     [Test]
     public void PublishHead_WithoutProgress_DoesNotWake()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
 
-        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(WakeMethods.None));
     }
 
     [Test]
     public void UnparkForSpace_Afterwards_TheHeadIsLazyAgain()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace(Doorbell.Futex);
+        _ring.Writer.ParkForSpace(WakeMethods.Futex);
         _ring.Writer.UnparkForSpace();
 
-        _ring.Read(out Doorbell doorbell);
+        _ring.Read(out WakeMethods wakeMethods);
 
-        Assert.That(doorbell, Is.EqualTo(Doorbell.None));
+        Assert.That(wakeMethods, Is.EqualTo(WakeMethods.None));
         Assert.That(_ring.ParkedForSpace, Is.Zero);
         Assert.That(_ring.Head, Is.Zero);
     }
@@ -305,7 +305,7 @@ public class RingParkingTests
             using var ring = new RingPair(Capacity);
             ring.AdvanceTo(start);
             ring.FillUp(16);
-            Assert.That(ring.Writer.ParkForSpace(Doorbell.Futex), Is.Not.Null);
+            Assert.That(ring.Writer.ParkForSpace(WakeMethods.Futex), Is.Not.Null);
             ring.ReadUntilWake();
 
             Assert.That(ring.Writer.TryClaim(ring.MaxPayloadBytes, isControl: false, out _), $"at {start}");
@@ -319,17 +319,17 @@ public class RingParkingTests
         using var ring = new RingPair(64 << 10);
         ring.AdvanceTo(Far - 32);
 
-        Assert.That(ring.Reader.Arm(Doorbell.Futex));
+        Assert.That(ring.Reader.Arm(WakeMethods.Futex));
         Assert.That(ring.ParkedForData, Is.EqualTo((Far - 32) | 1));
         Assert.That(ring.TailAsSeen.Read(), Is.EqualTo(SharedWord.LowHalf(ring.Reader.Position)));
-        Assert.That(ring.Write(new byte[16]), Is.EqualTo(Doorbell.Futex));
+        Assert.That(ring.Write(new byte[16]), Is.EqualTo(WakeMethods.Futex));
         Assert.That(ring.TailAsSeen.Read(), Is.Zero, "The low half has wrapped.");
         ring.Reader.Disarm();
         Assert.That(ring.Read(), Has.Length.EqualTo(16));
         Assert.That(ring.Reader.Position, Is.EqualTo(Far));
 
         ring.FillUp(ring.MaxPayloadBytes);
-        long? seen = ring.Writer.ParkForSpace(Doorbell.Futex);
+        long? seen = ring.Writer.ParkForSpace(WakeMethods.Futex);
         Assert.That(seen, Is.Not.Null);
         Assert.That(ring.HeadAsSeen.Read(), Is.EqualTo(SharedWord.LowHalf(seen!.Value)));
         ring.ReadUntilWake();

@@ -52,7 +52,7 @@ public class EventLoopRaceTests
                 source.Request();
             });
 
-            Assert.That(_loop.TryAdd(source, handle), Is.Not.Null);
+            Assert.That(_loop.Add(source, handle), Is.Not.Null);
             Volatile.Write(ref isRefused, true);
             requests.Join();
             source.Dispose();
@@ -71,7 +71,7 @@ public class EventLoopRaceTests
         FakeSource source = Add();
         Eventually(() => !_loop.IsAwake && !source.IsActive);
 
-        using (GateOf(_loop).Enter())
+        using (LockOf(_loop).Enter())
         {
             TestThread.Start("interrupted", () =>
             {
@@ -141,8 +141,8 @@ public class EventLoopRaceTests
         Eventually(() => ProcessResources.CountThreads("RpcOverShm spare") <= 1);
     }
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_gate")]
-    private static extern ref Gate GateOf(EventLoop loop);
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lock")]
+    private static extern ref UninterruptibleLock LockOf(EventLoop loop);
 
     private static void Eventually(Func<bool> condition, string? message = null) =>
         Assert.That(condition, Is.True.After(WaitMilliseconds, 1), message ?? "");

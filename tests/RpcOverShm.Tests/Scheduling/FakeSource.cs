@@ -65,9 +65,9 @@ internal sealed class FakeSource : EventSource, IDisposable
         }
     }
 
-    public void AddTo(EventLoop loop) => Assert.That(loop.TryAdd(this, _sockets.Server.SafeHandle), Is.Null);
+    public void AddTo(EventLoop loop) => Assert.That(loop.Add(this, _sockets.Server.SafeHandle), Is.Null);
 
-    public void AddTo(EventLoopGroup group) => Assert.That(group.TryAdd(this, _sockets.Server.SafeHandle), Is.Null);
+    public void AddTo(EventLoopGroup group) => Assert.That(group.Add(this, _sockets.Server.SafeHandle), Is.Null);
 
     public void RemoveFrom(EventLoop loop)
     {

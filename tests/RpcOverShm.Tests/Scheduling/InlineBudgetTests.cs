@@ -11,44 +11,44 @@ public class InlineBudgetTests
     private readonly InlineBudget _budget = new();
 
     [Test]
-    public void IsInline_BeforeAnyRun_IsTrue() => Assert.That(_budget.IsInline);
+    public void ShouldRunInline_BeforeAnyRun_IsTrue() => Assert.That(_budget.ShouldRunInline());
 
     [TestCase(1, true)]
     [TestCase(RunsUntilSlow, false)]
-    public void IsInline_AfterSlowRuns_DependsOnTheirNumber(int runs, bool isInline)
+    public void ShouldRunInline_AfterSlowRuns_DependsOnTheirNumber(int runs, bool isInline)
     {
         RunSlowly(runs, messages: 1);
 
-        Assert.That(_budget.IsInline, Is.EqualTo(isInline));
+        Assert.That(_budget.ShouldRunInline(), Is.EqualTo(isInline));
     }
 
     [Test]
-    public void IsInline_AfterRunsThatWereSlowForManyMessages_IsTrue()
+    public void ShouldRunInline_AfterRunsThatWereSlowForManyMessages_IsTrue()
     {
         // A run that is slow for one message is not slow for ten: a reader woken once reads them all.
         RunSlowly(RunsUntilSlow * 4, messages: 10);
 
-        Assert.That(_budget.IsInline);
+        Assert.That(_budget.ShouldRunInline());
     }
 
     [Test]
-    public void IsInline_AfterSlowRunsWhichNobodyWaitedFor_IsTrue()
+    public void ShouldRunInline_AfterSlowRunsWhichNobodyWaitedFor_IsTrue()
     {
         Run(RunsUntilSlow * 4, microseconds: 100, messages: 1, isAnyWaiting: false);
 
-        Assert.That(_budget.IsInline);
+        Assert.That(_budget.ShouldRunInline());
     }
 
     [Test]
-    public void IsInline_AfterVerySlowRuns_IsFalse()
+    public void ShouldRunInline_AfterVerySlowRuns_IsFalse()
     {
         Run(RunsUntilSlow, microseconds: 600, messages: 1, isAnyWaiting: false);
 
-        Assert.That(_budget.IsInline, Is.False);
+        Assert.That(_budget.ShouldRunInline(), Is.False);
     }
 
     [Test]
-    public void IsInline_AfterTakeOvers_IsFalseForAWhile()
+    public void ShouldRunInline_AfterTakeOvers_IsFalseForAWhile()
     {
         for (int i = 0; i < RunsUntilSlow; i++)
         {
@@ -59,9 +59,9 @@ public class InlineBudgetTests
     }
 
     [Test]
-    public void IsInline_AfterATryThatWasSlowAgain_PausesForTwiceAsLong()
+    public void ShouldRunInline_AfterATryThatWasSlowAgain_PausesForTwiceAsLong()
     {
-        IsInline_AfterTakeOvers_IsFalseForAWhile();
+        ShouldRunInline_AfterTakeOvers_IsFalseForAWhile();
         _budget.RecordTakeOver();
 
         AssertPause(FirstPause * 2);
@@ -69,8 +69,8 @@ public class InlineBudgetTests
 
     private void AssertPause(int queued)
     {
-        Assert.That(Enumerable.Range(0, queued).Select(_ => _budget.IsInline), Is.All.False);
-        Assert.That(_budget.IsInline);
+        Assert.That(Enumerable.Range(0, queued).Select(_ => _budget.ShouldRunInline()), Is.All.False);
+        Assert.That(_budget.ShouldRunInline());
     }
 
     private void RunSlowly(int runs, int messages) => Run(runs, microseconds: 100, messages, isAnyWaiting: true);

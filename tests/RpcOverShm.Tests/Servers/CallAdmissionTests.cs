@@ -33,7 +33,7 @@ internal sealed class CallAdmissionTests
             rig, bad == "method" ? "/test.Rig/Other" : "/test.Rig/Unary", head, bad == "message" ? 1001 : 1000);
 
         Assert.That((refusal?.Status.StatusCode, refusal?.IsNotProcessed), Is.EqualTo((code, false)));
-        Assert.That(rig.Server.Running, Is.Zero);
+        Assert.That(rig.Server.PendingOrRunning, Is.Zero);
         Assert.That(
             LimitEvents.CountOf("MaxMetadataSize") > before,
             Is.EqualTo(bad.StartsWith("metadata", StringComparison.Ordinal)));

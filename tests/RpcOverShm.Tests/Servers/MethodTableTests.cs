@@ -26,7 +26,8 @@ internal sealed class MethodTableTests
         Assert.That(handler?.FullName, Is.EqualTo(reason is null ? name : null));
         if (reason is not null)
         {
-            Assert.That(_table.Unimplemented(name), Is.EqualTo(new Status(StatusCode.Unimplemented, reason)));
+            Assert.That(
+                _table.CreateUnimplementedStatus(name), Is.EqualTo(new Status(StatusCode.Unimplemented, reason)));
         }
     }
 

@@ -27,13 +27,13 @@ internal sealed class ServerConnectionTests
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         RawFrame end = rig.Peer.ReceiveUntil(FrameKind.End)[^1];
         await rig.Server.Connection.WhenIncomingCallsEndAsync().Bounded();
-        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running);
+        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.PendingOrRunning);
         _result.SetResult("too late");
         await idle.Bounded();
 
         Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(whileItRuns, Is.EqualTo((false, 1)));
-        Assert.That(rig.Server.Running, Is.Zero);
+        Assert.That(rig.Server.PendingOrRunning, Is.Zero);
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "A call ends once.");
     }
 
@@ -67,14 +67,14 @@ internal sealed class ServerConnectionTests
         rig.Server.StopAccepting();
         Status?[] refusals =
         [
-            rig.Server.TryAdmit(isInChain: false),
-            rig.Server.TryAdmit(isInChain: !isOneWay, isOneWay),
+            rig.Server.Admit(isInChain: false),
+            rig.Server.Admit(isInChain: !isOneWay, isOneWay),
         ];
         rig.Server.EndAllCalls(StatusMapping.ServerStopping);
 
         Assert.That(refusals, Is.EqualTo(new Status?[] { StatusMapping.ServerStopping, null }));
         Assert.That(
-            rig.Server.TryAdmit(isInChain: !isOneWay, isOneWay), Is.EqualTo(StatusMapping.ServerStopping));
+            rig.Server.Admit(isInChain: !isOneWay, isOneWay), Is.EqualTo(StatusMapping.ServerStopping));
     }
 
     [Test]
@@ -82,7 +82,7 @@ internal sealed class ServerConnectionTests
     {
         const int Waits = 20_000;
         using var rig = new ServedRig();
-        rig.Server.Budget.TakeUnsent(rig.Server.Budget.LimitBytes);
+        rig.Server.BufferBudget.TakeUnsent(rig.Server.BufferBudget.LimitBytes);
         var ended = new CancellationToken(canceled: true);
         await rig.Server.WaitToSendResponseAsync(ended); // It costs the code of the method once.
         rig.Server.OnResponseQueued();
@@ -124,10 +124,10 @@ internal sealed class ServerConnectionTests
         await Timeouts.Eventually(() => rig.Server.Queued == Calls);
         rig.Server.Connection.Close(new CloseReason(CloseKind.Local, "The client has gone."));
 
-        await Timeouts.Eventually(() => rig.Server.Running == 1, "The method of the stream has the place.");
+        await Timeouts.Eventually(() => rig.Server.PendingOrRunning == 1, "The method of the stream has the place.");
         _result.SetResult("late");
         await Timeouts.Eventually(
-            () => rig.Server is { Running: 0, Queued: 0, Budget.UsedBytes: 0 }, "Nothing is counted.");
+            () => rig.Server is { PendingOrRunning: 0, Queued: 0, BufferBudget.UsedBytes: 0 }, "Nothing is counted.");
     }
 
     [Test]
@@ -135,7 +135,7 @@ internal sealed class ServerConnectionTests
     {
         using var rig = new ServedRig { Unary = HeldAsync };
         CallId call = rig.Call(MethodType.Unary, FrameFlags.HasMessage); // The half-close is missing.
-        await Timeouts.Eventually(() => rig.Server.Running == 1);
+        await Timeouts.Eventually(() => rig.Server.PendingOrRunning == 1);
 
         rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
         await rig.Server.WhenIdleAsync().Bounded();
@@ -189,7 +189,7 @@ internal sealed class ServerConnectionTests
         Status status = StatusTrailer.Decode(rig.Peer.Receive().Head).Status;
         Assert.That(status.StatusCode, Is.EqualTo(code));
         Assert.That(status.Detail, Does.Contain(why));
-        Assert.That(rig.Server.Running, Is.Zero);
+        Assert.That(rig.Server.PendingOrRunning, Is.Zero);
     }
 
     // Some wait for their request, and the Ends of the others wait for space in the ring.
@@ -209,15 +209,16 @@ internal sealed class ServerConnectionTests
         }
 
         ServerConnection server = rig.Server;
-        await Timeouts.Eventually(() => server.Admitted == Calls && server.Running == (isRequestWhole ? 0 : Calls));
+        await Timeouts.Eventually(
+            () => server.Admitted == Calls && server.PendingOrRunning == (isRequestWhole ? 0 : Calls));
         int kept = server.Connection.IncomingCount;
 
         Assert.That(kept, isRequestWhole ? Is.InRange(10, Calls - 1) : Is.EqualTo(Calls));
-        Assert.That(server.Budget.UsedBytes, Is.GreaterThan(kept * 2 * HostLength));
+        Assert.That(server.BufferBudget.UsedBytes, Is.GreaterThan(kept * 2 * HostLength));
 
         rig.Peer.ReceiveAll();
         server.Connection.Close(new CloseReason(CloseKind.Local, "The client has gone."));
-        await Timeouts.Eventually(() => server.Budget.UsedBytes == 0);
+        await Timeouts.Eventually(() => server.BufferBudget.UsedBytes == 0);
     }
 
     [Test]

@@ -11,8 +11,8 @@ public class ServiceBindingTests
     [Test]
     public void Of_AServiceWithAnOverride_ANewMethodAndOverloads_RunsTheOverride()
     {
-        var bound = new InstanceMethods<Derived>(Activation<Derived>());
-        ServiceBinding.FindBindService<Derived>()(new ActivatedService<Derived>(bound), null);
+        var bound = new ActivatedServiceBuilder<Derived>(Activation<Derived>());
+        ServiceBinding.FindBindService<Derived>()(new ActivatedServiceBinder<Derived>(bound), null);
 
         (_, IReadOnlyCollection<string> methods) = bound.Build();
         Assert.That(methods, Does.Contain("/rpcovershm.testing.Conformance/Echo"));
@@ -22,9 +22,9 @@ public class ServiceBindingTests
     [Test]
     public void Find_SkipsMethodsThatHideOnes_AndCallsVirtually()
     {
-        var find = ActivatedService<Derived>.Find<Func<Derived, Payload, ServerCallContext, Task<Payload>>>(
+        var find = ActivatedServiceBinder<Derived>.Find<Func<Derived, Payload, ServerCallContext, Task<Payload>>>(
             "Echo", "/test", typeof(Payload), typeof(ServerCallContext));
-        var delay = ActivatedService<Derived>.Find<Func<Derived, DelayRequest, ServerCallContext, Task<Payload>>>(
+        var delay = ActivatedServiceBinder<Derived>.Find<Func<Derived, DelayRequest, ServerCallContext, Task<Payload>>>(
             "Delay", "/test", typeof(DelayRequest), typeof(ServerCallContext));
 
         Assert.That(find(new Derived(), new Payload(), null!).Result.Data.ToStringUtf8(), Is.EqualTo("override"));
@@ -35,7 +35,7 @@ public class ServiceBindingTests
 
     [Test]
     public void Find_OfAMethodThatIsNotThere_IsRefused() => Assert.That(
-        () => ActivatedService<Derived>.Find<Func<Derived, Payload, ServerCallContext, Task<Payload>>>(
+        () => ActivatedServiceBinder<Derived>.Find<Func<Derived, Payload, ServerCallContext, Task<Payload>>>(
             "Lost", "/test/Lost", typeof(Payload), typeof(ServerCallContext)),
         Throws.ArgumentException.With.Message.Contains("no public method for /test/Lost"));
 
@@ -46,7 +46,8 @@ public class ServiceBindingTests
 
     private static ServiceActivation<T> Activation<T>()
         where T : class, new() => new(
-            new InstanceSettings(InstanceLifetime.Call, null, 0), (_, _) => new Activation<T>(new T(), Release: null));
+            new InstanceSettings(InstanceLifetime.Call, null, 0),
+            (_, _) => new ActivationResult<T>(new T(), Release: null));
 
     private class Middle : Conformance.ConformanceBase
     {

@@ -104,7 +104,7 @@ public class ParkWakeStressTests
         private void SleepForData(uint localEvents)
         {
             long position = ring.Reader.Position;
-            if (ring.Reader.Arm(Doorbell.Futex))
+            if (ring.Reader.Arm(WakeMethods.Futex))
             {
                 _sleeps++;
                 DelayAtTimes();
@@ -121,7 +121,7 @@ public class ParkWakeStressTests
             {
                 Publish();
                 uint localEvents = signal.LocalEvents;
-                if (ring.Writer.ParkForSpace(Doorbell.Futex) is { } head)
+                if (ring.Writer.ParkForSpace(WakeMethods.Futex) is { } head)
                 {
                     _sleeps++;
                     DelayAtTimes();
@@ -138,15 +138,15 @@ public class ParkWakeStressTests
 
         private void Publish()
         {
-            if (ring.Writer.Publish() == Doorbell.Futex)
+            if (ring.Writer.Publish() == WakeMethods.Futex)
             {
                 signal.Wake(new SharedWord(ref ring.Tail));
             }
         }
 
-        private void WakeForSpace(Doorbell doorbell)
+        private void WakeForSpace(WakeMethods wakeMethods)
         {
-            if (doorbell == Doorbell.Futex)
+            if (wakeMethods == WakeMethods.Futex)
             {
                 signal.Wake(new SharedWord(ref ring.Head));
             }

@@ -8,17 +8,17 @@ namespace RpcOverShm.Clients;
 /// Sends the parts of a call's single request while it is being serialised; the first part starts the call. Used by one
 /// thread. Each thread keeps one for reuse; a serialiser that itself makes a call gets another one.
 /// </summary>
-internal sealed class RequestParts : IMessageChunkSink
+internal sealed class RequestPartSender : IMessageChunkSink
 {
     [ThreadStatic]
-    private static RequestParts? s_spare;
+    private static RequestPartSender? s_spare;
 
     private CallStarter? _starter;
     private ClientCall? _call;
-    private RequestHeadInputs _target;
+    private RequestHeadInputs _inputs;
     private bool _isTried;
 
-    private RequestParts()
+    private RequestPartSender()
     {
     }
 
@@ -26,21 +26,21 @@ internal sealed class RequestParts : IMessageChunkSink
     public Connection? Connection { get; private set; }
 
     /// <summary>Takes this thread's object, or a new one, for a call; <see cref="Return"/> returns it.</summary>
-    public static RequestParts Rent(CallStarter starter, ClientCall call, in RequestHeadInputs target)
+    public static RequestPartSender Rent(CallStarter starter, ClientCall call, in RequestHeadInputs inputs)
     {
-        RequestParts parts = s_spare ?? new RequestParts();
+        RequestPartSender sender = s_spare ?? new RequestPartSender();
         s_spare = null;
-        parts._starter = starter;
-        parts._call = call;
-        parts._target = target;
-        return parts;
+        sender._starter = starter;
+        sender._call = call;
+        sender._inputs = inputs;
+        return sender;
     }
 
     public void Return()
     {
         _starter = null;
         _call = null;
-        _target = default;
+        _inputs = default;
         _isTried = false;
         Connection = null;
         s_spare = this;
@@ -51,7 +51,7 @@ internal sealed class RequestParts : IMessageChunkSink
         if (!_isTried)
         {
             _isTried = true;
-            Connection = _starter!.TryStartAhead(_call!, _target);
+            Connection = _starter!.TryStartAhead(_call!, _inputs);
         }
 
         return Connection?.Sender.SendPart(_call!, FrameFlags.Single, part, wholeLength) ?? 0;

@@ -3,7 +3,7 @@ namespace RpcOverShm.Servers;
 /// <summary>
 /// Handles the start and the end of each session of a server, and creates the public object of a session.
 /// </summary>
-internal abstract class SessionObserver
+internal abstract class SessionHandler
 {
     /// <summary>Whether there are handlers for the start of a session.</summary>
     public abstract bool HasStartHandlers { get; }

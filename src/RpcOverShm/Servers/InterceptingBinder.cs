@@ -7,12 +7,12 @@ namespace RpcOverShm.Servers;
 /// Builds a service whose methods run inside interceptors, by binding the original service to this binder.
 /// Grpc.Core.Api defines interceptors, but cannot apply them to a service definition.
 /// </summary>
-internal sealed class InterceptedService : ServiceBinderBase
+internal sealed class InterceptingBinder : ServiceBinderBase
 {
     private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();
     private readonly IReadOnlyList<Interceptor> _innermostFirst;
 
-    private InterceptedService(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
+    private InterceptingBinder(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
 
     /// <summary>Returns a service with interceptors, the outermost first, around each method.</summary>
     public static ServerServiceDefinition Intercept(
@@ -23,7 +23,7 @@ internal sealed class InterceptedService : ServiceBinderBase
             return service;
         }
 
-        var binder = new InterceptedService(interceptors);
+        var binder = new InterceptingBinder(interceptors);
         service.AddTo(binder);
         return binder._result.Build();
     }

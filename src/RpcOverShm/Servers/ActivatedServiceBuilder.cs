@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// Builds a service whose instances are made when calls need them, from methods that take the instance. Not
 /// thread-safe.
 /// </summary>
-internal sealed class InstanceMethods<TService>(ServiceActivation<TService> activation)
+internal sealed class ActivatedServiceBuilder<TService>(ServiceActivation<TService> activation)
     where TService : class
 {
     private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();

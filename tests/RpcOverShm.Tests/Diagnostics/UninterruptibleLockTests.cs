@@ -2,54 +2,54 @@ using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Tests.Diagnostics;
 
-public class GateTests
+public class UninterruptibleLockTests
 {
-    private readonly Gate _gate = new();
+    private readonly UninterruptibleLock _lock = new();
 
     [Test]
-    public void Enter_OfAThreadThatIsInterrupted_HasTheGate_AndTheInterruptComesAtTheNextSleep()
+    public void Enter_OfAThreadThatIsInterrupted_HasTheLock_AndTheInterruptComesAtTheNextSleep()
     {
-        bool hadGate = false;
+        bool hadLock = false;
         bool isInterrupted = false;
         TestThread waiting;
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             waiting = TestThread.Start("waiting", () =>
             {
-                using (_gate.Enter())
+                using (_lock.Enter())
                 {
-                    hadGate = true;
+                    hadLock = true;
                 }
 
                 isInterrupted = IsInterrupted();
             });
             Interrupt(waiting);
-            Assert.That(hadGate, Is.False);
+            Assert.That(hadLock, Is.False);
         }
 
         waiting.Join();
-        Assert.That((hadGate, isInterrupted), Is.EqualTo((true, true)));
+        Assert.That((hadLock, isInterrupted), Is.EqualTo((true, true)));
     }
 
     [TestCase(true)]
     [TestCase(false)]
-    public void Wait_OfAThreadThatIsInterrupted_EndsWithTheGate(bool isOwnThread)
+    public void Wait_OfAThreadThatIsInterrupted_EndsWithTheLock(bool isOwnThread)
     {
         bool isThrown = false;
         TestThread waiting = TestThread.Start("waiting", () =>
         {
-            using (_gate.Enter())
+            using (_lock.Enter())
             {
                 try
                 {
-                    _ = isOwnThread ? _gate.WaitOnOwnThread(Timeouts.Wait) : _gate.Wait(Timeouts.Wait);
+                    _ = isOwnThread ? _lock.WaitOnOwnThread(Timeouts.Wait) : _lock.Wait(Timeouts.Wait);
                 }
                 catch (ThreadInterruptedException)
                 {
                     isThrown = true;
                 }
 
-                _gate.Pulse(); // Throws without the gate.
+                _lock.Pulse(); // Throws without the lock.
             }
         });
 
@@ -60,13 +60,13 @@ public class GateTests
     }
 
     [Test]
-    public void Gate_ThatIsTaken_IsNotFreeForOthers_AndIsAfterwards()
+    public void Lock_ThatIsTaken_IsNotFreeForOthers_AndIsAfterwards()
     {
-        using (_gate.Enter())
+        using (_lock.Enter())
         {
             Assert.That(TryTakeElsewhere(), Is.False);
-            Assert.That(_gate.TryTake(), "The same thread may enter again.");
-            _gate.Exit();
+            Assert.That(_lock.TryTake(), "The same thread may enter again.");
+            _lock.Exit();
         }
 
         Assert.That(TryTakeElsewhere(), Is.True);
@@ -79,14 +79,15 @@ public class GateTests
         bool isInterrupted = false;
         TestThread.RunAll("interrupted", 1, _ =>
         {
-            int result = Gate.Uninterrupted(5, state => ++runs < 3 ? throw new ThreadInterruptedException() : state);
+            int result = UninterruptibleLock.Run(
+                5, state => ++runs < 3 ? throw new ThreadInterruptedException() : state);
             Assert.That((result, runs), Is.EqualTo((5, 3)));
             isInterrupted = IsInterrupted();
         });
 
         Assert.That(isInterrupted);
         Assert.That(
-            () => Gate.Uninterrupted<int, int>(0, _ => throw new InvalidOperationException("mine")),
+            () => UninterruptibleLock.Run<int, int>(0, _ => throw new InvalidOperationException("mine")),
             Throws.InvalidOperationException.With.Message.EqualTo("mine"));
     }
 
@@ -115,10 +116,10 @@ public class GateTests
         bool isTaken = false;
         TestThread.RunAll("other", 1, _ =>
         {
-            isTaken = _gate.TryTake();
+            isTaken = _lock.TryTake();
             if (isTaken)
             {
-                _gate.Exit();
+                _lock.Exit();
             }
         });
         return isTaken;

@@ -8,8 +8,8 @@ namespace RpcOverShm.Servers;
 /// Binds a service without an instance. Each bound method is found once, by its name and parameter types, as a delegate
 /// whose first argument is the instance.
 /// </summary>
-internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
-    InstanceMethods<TService> methods)
+internal sealed class ActivatedServiceBinder<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
+    ActivatedServiceBuilder<TService> builder)
     : ServiceBinderBase
     where TService : class
 {
@@ -44,19 +44,19 @@ internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBindin
 
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
-        methods.Add(method, Find<Func<TService, TRequest, ServerCallContext, Task<TResponse>>>(
+        builder.Add(method, Find<Func<TService, TRequest, ServerCallContext, Task<TResponse>>>(
             method.Name, method.FullName, typeof(TRequest), typeof(ServerCallContext)));
 
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
-        methods.Add(
+        builder.Add(
             method,
             Find<Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>>>(
                 method.Name, method.FullName, typeof(IAsyncStreamReader<TRequest>), typeof(ServerCallContext)));
 
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
-        methods.Add(
+        builder.Add(
             method,
             Find<Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(
                 method.Name,
@@ -67,7 +67,7 @@ internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBindin
 
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
-        methods.Add(
+        builder.Add(
             method,
             Find<Func<
                 TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(

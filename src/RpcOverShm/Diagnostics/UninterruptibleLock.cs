@@ -5,16 +5,16 @@ namespace RpcOverShm.Diagnostics;
 /// other calls too: an exception from a lock would leave their state half changed. The interrupt waits for the next
 /// sleep of the thread that is the user's. A monitor otherwise: a thread that has it may enter it again.
 /// </summary>
-internal sealed class Gate
+internal sealed class UninterruptibleLock
 {
-    /// <summary>Enters the gate until the result is disposed.</summary>
+    /// <summary>Enters the lock until the result is disposed.</summary>
     public Holding Enter()
     {
         Take();
         return new Holding(this);
     }
 
-    /// <summary>Enters the gate; <see cref="Exit"/> must follow.</summary>
+    /// <summary>Enters the lock; <see cref="Exit"/> must follow.</summary>
     public void Take()
     {
         if (!Monitor.TryEnter(this))
@@ -23,13 +23,13 @@ internal sealed class Gate
         }
     }
 
-    /// <summary>Enters the gate if it is free; <see cref="Exit"/> must follow then.</summary>
+    /// <summary>Enters the lock if it is free; <see cref="Exit"/> must follow then.</summary>
     public bool TryTake() => Monitor.TryEnter(this);
 
     public void Exit() => Monitor.Exit(this);
 
-    /// <summary>Leaves the gate until a pulse, or until the time has passed. The caller holds the gate.</summary>
-    /// <exception cref="ThreadInterruptedException">The thread was interrupted; it has the gate again.</exception>
+    /// <summary>Leaves the lock until a pulse, or until the time has passed. The caller holds the lock.</summary>
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted; it has the lock again.</exception>
     public bool Wait(TimeSpan longest) => Monitor.Wait(this, longest);
 
     /// <summary>
@@ -48,14 +48,14 @@ internal sealed class Gate
         }
     }
 
-    /// <summary>Wakes one thread that waits. The caller holds the gate.</summary>
+    /// <summary>Wakes one thread that waits. The caller holds the lock.</summary>
     public void Pulse() => Monitor.Pulse(this);
 
-    /// <summary>Wakes all threads that wait. The caller holds the gate.</summary>
+    /// <summary>Wakes all threads that wait. The caller holds the lock.</summary>
     public void PulseAll() => Monitor.PulseAll(this);
 
     /// <summary>Runs code of .NET that takes a lock inside, again if an interrupt has ended it there.</summary>
-    public static TResult Uninterrupted<TState, TResult>(TState state, Func<TState, TResult> action)
+    public static TResult Run<TState, TResult>(TState state, Func<TState, TResult> action)
     {
         bool isInterrupted = false;
         try
@@ -81,15 +81,15 @@ internal sealed class Gate
         }
     }
 
-    private void TakeLater() => Uninterrupted(this, static gate =>
+    private void TakeLater() => Run(this, static taken =>
     {
-        Monitor.Enter(gate);
+        Monitor.Enter(taken);
         return true;
     });
 
-    /// <summary>One holding of the gate, which ends when it is disposed.</summary>
-    internal readonly ref struct Holding(Gate gate) : IDisposable
+    /// <summary>One holding of the lock, which ends when it is disposed.</summary>
+    internal readonly ref struct Holding(UninterruptibleLock taken) : IDisposable
     {
-        public void Dispose() => gate.Exit();
+        public void Dispose() => taken.Exit();
     }
 }
