@@ -77,9 +77,9 @@ public class ShmCallLimits
     /// <para>
     /// Defaults to null. If a request would exceed it, its call fails with
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. What counts is the array of a
-    /// request, up to twice its size, and the texts of its head: its metadata and its host. The head counts again for an
-    /// answer that waits for the peer. While answers of more than half of it wait for the peer, no method begins: calls
-    /// wait as if too many ran. A streaming method waits for its peer in any case: see
+    /// request, up to twice its size, and the texts of its head: its metadata and its host. The head counts again for
+    /// an answer that waits for the peer. While answers of more than half of it wait for the peer, no method begins:
+    /// calls wait as if too many ran. A streaming method waits for its peer in any case: see
     /// <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
     /// </para>
     /// <para>

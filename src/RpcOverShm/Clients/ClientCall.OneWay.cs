@@ -13,7 +13,11 @@ internal abstract partial class ClientCall
     /// <summary>
     /// Handles the failure of a one-way call after it was sent; null for no handler. Set before the call starts.
     /// </summary>
-    public Action<IMethod, Status>? OnFailed { get; init; }
+    public Action<IMethod, Status>? OnFailed
+    {
+        get => _snapshotOrHandler as Action<IMethod, Status>;
+        init => _snapshotOrHandler = value;
+    }
 
     // A one-way call that waits for room starts on another connection once this one accepts no more calls.
     private bool IsBetweenConnections =>

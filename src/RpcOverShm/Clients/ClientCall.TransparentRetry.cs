@@ -14,30 +14,31 @@ internal abstract partial class ClientCall
     // A server sends GoAway before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // the inputs of the call for a retry; see RetrySnapshot.Of
+    // The inputs of the call for a retry; for a one-way call, the handler of its failure.
+    private object? _snapshotOrHandler;
+
     private RequestOwnership _ownership;
-    private byte _retries;     // so far
-    private bool _isRefused;   // the last refusal waits for its retry
+    private sbyte _retries; // the number so far; negative while the last refusal waits for its retry
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
-    public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
+    public void KeepSnapshot(object snapshot) => _snapshotOrHandler = snapshot;
 
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
-        if (!_isRefused || !TryDetach())
+        if (_retries >= 0 || !TryDetach())
         {
             return false;
         }
 
-        _isRefused = false;
+        _retries = (sbyte)-_retries;
         return true;
     }
 
     /// <summary>Starts a refused call again.</summary>
     private void Retry()
     {
-        if (_snapshot is not { } snapshot || !TryResetForRetry())
+        if (_snapshotOrHandler is not { } snapshot || !TryResetForRetry())
         {
             return;
         }
@@ -82,23 +83,22 @@ internal abstract partial class ClientCall
     /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
     protected void DropSnapshot()
     {
-        // A blocking call has none.
-        if (Latch is null)
+        // A blocking call has no snapshot.
+        if (!IsOneWay && Latch is null)
         {
-            _snapshot = null;
+            _snapshotOrHandler = null;
         }
     }
 
     private bool TryMarkRefused()
     {
-        bool isRetryable = !IsOneWay && (Latch is not null || _snapshot is not null);
+        bool isRetryable = !IsOneWay && (Latch is not null || _snapshotOrHandler is not null);
         if (!isRetryable || IsFinished || HasHeaders || _retries == MaxTransparentRetries)
         {
             return false;
         }
 
-        _retries++;
-        _isRefused = true;
+        _retries = (sbyte)(-_retries - 1);
         if (Latch is not null)
         {
             EndWait();

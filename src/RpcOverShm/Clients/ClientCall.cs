@@ -364,7 +364,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         Debug.Assert(IsUnreferenced && IsFinished, "No other object may refer to the call.");
         _mark = MessageMark.None;
         _retries = 0;
-        _isRefused = false;
         _outcome = null;
         _serverOutcome = null;
         _headers = null;

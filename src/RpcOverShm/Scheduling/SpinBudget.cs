@@ -18,8 +18,8 @@ namespace RpcOverShm.Scheduling;
 /// processor away there is no burst: another thread wants this processor.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
-/// At most (number of processors - 1) threads of this process make more than one burst at a time; none spins on a single
-/// processor.
+/// At most (number of processors - 1) threads of this process make more than one burst at a time; none spins on a
+/// single processor.
 /// </summary>
 /// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
 internal sealed class SpinBudget(SlowYields? yields = null)
@@ -94,7 +94,8 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
         // Most waits for a peer that is awake end here. They are not counted: that would be two interlocked operations
         // on a word that all waits of the process share.
-        if (YieldWhileShared(condition, ref now, start + s_longestTicks) || (!_sharesProcessor && SpinBurst(condition, ref now)))
+        if (YieldWhileShared(condition, ref now, end: start + s_longestTicks)
+            || (!_sharesProcessor && SpinBurst(condition, ref now)))
         {
             if (_budgetTicks < s_firstTicks)
             {

@@ -198,7 +198,7 @@ public class BlockingCallerTests
     public void Caller_WhoseLinkIsClosedBetweenTwoRecords_ReadsNoFurtherOne()
     {
         using var rig = new ReadingRig();
-        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+        var call = new RecordingCall(latch: AutoResetLatch.OfThisThread)
         {
             OnEvent = (_, _) => rig.Links.Client.Close(new CloseReason(CloseKind.Local, "over")),
         };
@@ -221,7 +221,7 @@ public class BlockingCallerTests
         const int Most = 20; // without a check after each record
         using var rig = new ReadingRig();
         int sent = 1;
-        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+        var call = new RecordingCall(latch: AutoResetLatch.OfThisThread)
         {
             OnEvent = (call, _) =>
             {
@@ -280,7 +280,7 @@ public class BlockingCallerTests
         {
             Assert.That(SpinWait.SpinUntil(() => rig.IsEnded, Timeouts.Wait), "The reading ends.");
             call.Complete();
-            call.Waiter!.Signal();
+            call.Latch!.Signal();
         });
         rig.Start(call);
         rig.WaitUntilLoopSleeps();
