@@ -29,7 +29,8 @@ internal sealed partial class ServerCall
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
-        HeadBytes = checked((2 * Host.Length) + (int)MetadataCodec.MeasureKeptBytes(RequestHeaders));
+        long metadataBytes = request.Metadata is null ? 0 : MetadataCodec.MeasureKeptBytes(RequestHeaders);
+        HeadBytes = checked((2 * Host.Length) + (int)metadataBytes);
         _orphanState = IsOneWay ? OrphanState.Admitted : OrphanState.MethodEnded;
         Ticket = ticket;
         if (ticket?.CallbackOrigin is { } origin)
