@@ -12,10 +12,16 @@ internal sealed class SharedLoopTests() : RigFixture(RigKind.Shm)
     private const string Busy = "busy";
     private const int Attempts = 21;
 
+    // As in FrontDoorMeter: other programs may take both processors for a while.
+    private const int MostRuns = 3;
+
     // The watchdog needs two checks of the loop, a millisecond apart. It also checks the four ends of the connections.
     private const int MostChecks = 10;
 
     [Test]
+    [Long(
+        "The thread that takes over must find a processor: beside the unit tests that takes it 20 checks.",
+        "BlockingCodeTests.MethodThatBlocks_StallsNoOtherCall")]
     public async Task MethodThatKeepsTheLoop_StopsAnotherClientForAMomentOnly(
         [Values(Block, Busy)] string kind, [Values] bool isInline)
     {
@@ -39,8 +45,9 @@ internal sealed class SharedLoopTests() : RigFixture(RigKind.Shm)
             new RigOptions { Scheduling = isInline ? ShmSchedulingMode.Inline : ShmSchedulingMode.Adaptive });
         await using ShmChannel otherChannel = rig.OpenChannel();
         var other = new ScriptClient(otherChannel.CreateCallInvoker());
-        var waits = new List<(long Checks, TimeSpan Time)>();
-        while (waits.Count < Attempts)
+        Assert.That(await MedianAsync(CountChecksAsync), Is.InRange(1, MostChecks));
+
+        async Task<long> CountChecksAsync()
         {
             mayGoOn.Reset();
             for (int call = 0; call < 100; call++)
@@ -52,17 +59,32 @@ internal sealed class SharedLoopTests() : RigFixture(RigKind.Shm)
             Task held = rig.Client.UnaryAsync(Payloads.Of(kind)).ResponseAsync;
             Assert.That(hasBegun.Wait(Timeouts.Wait));
             long checks = Watchdog.Checks;
-            long begun = Stopwatch.GetTimestamp();
             other.Unary(Payloads.Of("quick"));
-            waits.Add((Watchdog.Checks - checks, Stopwatch.GetElapsedTime(begun)));
+            checks = Watchdog.Checks - checks;
             Assert.That(held.IsCompleted, Is.False);
             mayGoOn.Set();
             await held.Bounded();
+            return checks;
+        }
+    }
+
+    private static async Task<long> MedianAsync(Func<Task<long>> countAsync)
+    {
+        long median = 0;
+        for (int run = 0; run < MostRuns && median is 0 or > MostChecks; run++)
+        {
+            var counts = new List<long>();
+            while (counts.Count < Attempts)
+            {
+                counts.Add(await countAsync());
+            }
+
+            counts.Sort();
+            TestContext.Out.WriteLine(string.Join(", ", counts));
+            median = counts[Attempts / 2];
         }
 
-        waits.Sort();
-        TestContext.Out.WriteLine(string.Join(", ", waits.Select(wait => $"{wait.Checks} in {wait.Time}")));
-        Assert.That(waits[Attempts / 2].Checks, Is.InRange(1, MostChecks));
+        return median;
     }
 
     private static void Keep(string kind, ManualResetEventSlim mayGoOn)
