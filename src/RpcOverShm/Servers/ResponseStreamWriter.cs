@@ -19,6 +19,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
     private volatile Task _lastWrite = Task.CompletedTask;
     private int _isWriting;
     private volatile bool _isCompleted;
+    private volatile bool _isQueueing; // a message waits for the client before it is queued
     private bool _hasSentPart; // a part of the current message
 
     public WriteOptions? WriteOptions
@@ -64,9 +65,21 @@ internal sealed class ResponseStreamWriter<TResponse>(
     }
 
     /// <summary>
-    /// Marks the end of the method. A write that the method did not await precedes the End, because the frames of a
-    /// call keep their order. Its result is ignored.
+    /// Ends the stream of a method that has returned. A write that the method did not await precedes the End, because
+    /// the frames of a call keep their order. A message that is not queued yet is waited for. The result of the write
+    /// is ignored.
     /// </summary>
+    public async ValueTask CompleteAsync()
+    {
+        Dispose();
+        if (_isQueueing)
+        {
+            call.Owner.LeaveServerGate(call);
+            await _lastWrite.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    /// <summary>Marks the end of the method, which may have failed.</summary>
     public void Dispose()
     {
         _isCompleted = true;
@@ -84,6 +97,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
     private async Task<bool> WriteLaterAsync(TResponse message)
     {
         ServerConnection owner = call.Owner;
+        _isQueueing = true;
         await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         Task<bool> write;
         try
@@ -92,6 +106,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
         finally
         {
+            _isQueueing = false;
             owner.OnResponseQueued();
         }
 

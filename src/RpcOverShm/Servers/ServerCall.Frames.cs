@@ -283,11 +283,12 @@ internal sealed partial class ServerCall
     private void ReportFull(BufferBudget full) => LimitEvents.Reached(
         Settings.Logger, full.Option, full.LimitBytes, $"{owner.PeerName}: a request was refused.");
 
-    // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
-    // out of place is a protocol error of the peer.
+    // Null for a refused call, whose requests may still arrive while its End waits for space. So it is for a call whose
+    // head is complete and was not delivered: another thread has dropped the head, and ends the call. Any other message
+    // that is out of place is a protocol error of the peer.
     private InboundMessages? GetInbound() => Requests is not null
         ? Requests.Inbound
-        : _isRefused
+        : _isRefused || (_handler is null && PartialHead is null)
             ? null
             : throw new ProtocolException(
                 $"A message of call {Id} {(_handler is null ? "before its start" : "after the end of messages")}.");

@@ -282,7 +282,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         return Interlocked.CompareExchange(ref _endState, EndMark | code, 0) == 0;
     }
 
-    private void EndOnce(
+    private bool EndOnce(
         in StatusTrailer trailer,
         FrameSerializationContext? response = null,
         bool isStop = false,
@@ -292,7 +292,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         PooledBufferWriter head = EncodeEnd(trailer, out Status sent, out bool isWithoutDetails);
         if (!TrySetEnded(sent.StatusCode))
         {
-            return;
+            return false;
         }
 
         if (sent.StatusCode != trailer.Status.StatusCode)
@@ -302,11 +302,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         if (isWithoutDetails)
         {
-            LimitEvents.Reached(
-                Settings.Logger,
-                StatusMapping.MetadataOption,
-                MetadataLimit,
-                $"{owner.PeerName}: {MethodName} failed, and the client gets the status without its details.");
+            ReportDetailsLeftOut();
         }
 
         if (IsOneWay && EndStatusCode != StatusCode.OK)
@@ -341,7 +337,14 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
         Connection.Sender.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
         AfterEnd(cancelsMethod: isStop);
+        return true;
     }
+
+    private void ReportDetailsLeftOut() => LimitEvents.Reached(
+        Settings.Logger,
+        StatusMapping.MetadataOption,
+        MetadataLimit,
+        $"{owner.PeerName}: {MethodName} failed, and the client gets the status without its details.");
 
     private void ReportTrailers(Status sent)
     {

@@ -103,14 +103,18 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         Stop(status.StatusCode == StatusCode.OK ? StatusMapping.MessageBrokenOff : status);
     }
 
-    /// <summary>Ends the call from outside its method. The method's token fires.</summary>
-    public void Stop(in Status status)
+    /// <summary>
+    /// Ends the call from outside its method. The method's token fires. Returns false if the call has ended before.
+    /// </summary>
+    public bool Stop(in Status status)
     {
-        if (!IsEnded)
+        if (IsEnded)
         {
-            _isStopped = true; // Set before _endState: a thread that sees the call ended must also see the cause.
-            EndOnce(new StatusTrailer(status), isStop: true);
+            return false;
         }
+
+        _isStopped = true; // Set before _endState: a thread that sees the call ended must also see the cause.
+        return EndOnce(new StatusTrailer(status), isStop: true);
     }
 
     protected override void Execute(PendingUserCode userCode)
@@ -216,8 +220,10 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override void OnDeadline()
     {
-        DeferredLog.Write(Settings.Logger, log => ShmLog.ServerDeadlineExceeded(log, MethodName));
-        Stop(StatusMapping.ServerDeadline);
+        if (Stop(StatusMapping.ServerDeadline))
+        {
+            DeferredLog.Write(Settings.Logger, log => ShmLog.ServerDeadlineExceeded(log, MethodName));
+        }
     }
 
     /// <summary>

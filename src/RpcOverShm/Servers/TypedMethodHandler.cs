@@ -93,6 +93,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         TRequest request = ReadRequest(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, GetResponseMarshaller(call));
         await MethodInvoker.ThrowIfNull(server(request, responses, context)).ConfigureAwait(false);
+        await responses.CompleteAsync().ConfigureAwait(false);
     }
 
     private async Task InvokeAsync(
@@ -101,6 +102,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         RequestStreamReader<TRequest> requests = CreateRequestReader(call);
         using var responses = new ResponseStreamWriter<TResponse>(call, context, GetResponseMarshaller(call));
         await MethodInvoker.ThrowIfNull(duplex(requests, responses, context)).ConfigureAwait(false);
+        await responses.CompleteAsync().ConfigureAwait(false);
     }
 
     private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running)

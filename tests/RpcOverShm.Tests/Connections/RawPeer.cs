@@ -69,6 +69,18 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         return frames;
     }
 
+    /// <summary>Receives frames up to the End of a call; returns all of them.</summary>
+    public List<RawFrame> ReceiveUntilEndOf(CallId call)
+    {
+        List<RawFrame> frames = [Receive()];
+        while (frames[^1].Kind != FrameKind.End || frames[^1].Call != call)
+        {
+            frames.Add(Receive());
+        }
+
+        return frames;
+    }
+
     /// <summary>Takes all available frames.</summary>
     public List<RawFrame> ReceiveAll()
     {

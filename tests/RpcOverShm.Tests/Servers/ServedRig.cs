@@ -78,9 +78,10 @@ internal sealed class ServedRig : IDisposable
         MethodType type,
         FrameFlags flags = FrameFlags.HasMessage | FrameFlags.HalfClose,
         string? host = null,
-        string? method = null)
+        string? method = null,
+        int? slot = null)
     {
-        var id = new CallId(_calls++, generation: 1, isFromAcceptor: false);
+        var id = new CallId(slot ?? _calls++, generation: 1, isFromAcceptor: false);
         using var head = new PooledBufferWriter();
         byte[] name = Encoding.UTF8.GetBytes(method ?? MethodOf(type).FullName);
         new RequestHead { Method = name, Host = host }.Encode(head);

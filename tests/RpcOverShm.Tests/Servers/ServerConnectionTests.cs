@@ -192,6 +192,80 @@ internal sealed class ServerConnectionTests
         Assert.That(rig.Server.PendingOrRunning, Is.Zero);
     }
 
+    // The client has sent all this before it can know that the call has ended.
+    [Test]
+    public async Task Message_OfACallThatEndedBeforeItsHeadWasComplete_IsNoViolation()
+    {
+        const int Calls = 90;
+        using var rig = new ServedRig(links: new LinkPair(clientRing: 1 << 20))
+        {
+            Unary = (_, _) => Task.FromResult(new string('r', 990)),
+        };
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Call(MethodType.Unary);
+        }
+
+        ServerConnection server = rig.Server;
+        await Timeouts.Eventually(() => server.Admitted == Calls && server.Connection.IncomingCount < Calls);
+        var id = new CallId(Calls, generation: 1, isFromAcceptor: false);
+        byte[] head = "\0\u0005\0/a/bc"u8.ToArray();
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, id, FrameFlags.HeadContinues, head[..4]));
+        await Timeouts.Eventually(
+            () => server.Connection.Sender.Incoming.Snapshot().Any(call => call.PartialHead is not null));
+
+        server.EndAllCalls(StatusMapping.ServerStopping);
+        int calls = server.Connection.IncomingCount;
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, id, FrameFlags.None, head[4..]));
+        rig.Peer.Send(new RawFrame(FrameKind.Message, id, FrameFlags.HalfClose, Body: [1], Argument: 1));
+        CallId later = rig.Call(MethodType.Unary, slot: Calls + 1);
+
+        // Nothing is read before, so the Ends of both calls wait.
+        await Timeouts.Eventually(
+            () => server.Connection.IncomingCount == calls + 1 || server.Connection.CloseReason is not null);
+        Assert.That(server.Connection.CloseReason, Is.Null);
+        List<RawFrame> frames = rig.Peer.ReceiveUntilEndOf(later);
+
+        Assert.That(frames.Count(frame => frame.Call == id && frame.Kind == FrameKind.End), Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Write_ThatTheMethodDoesNotAwait_PrecedesTheEndBehindUnreadResponses()
+    {
+        var mayWrite = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var hasWritten = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        ServerConnection? server = null;
+        using var rig = new ServedRig
+        {
+            Unary = (_, _) => Task.FromResult(new string('r', 50_000)),
+            Stream = async (_, responses, _) =>
+            {
+                await mayWrite.Task;
+                bool isFull = server!.BufferBudget.IsSendQueueFull;
+                Task write = responses.WriteAsync("late");
+                hasWritten.SetResult(isFull && !write.IsCompleted);
+            },
+        };
+        server = rig.Server;
+        CallId stream = rig.Call(MethodType.ServerStreaming);
+        for (int i = 0; i < 30; i++)
+        {
+            rig.Call(MethodType.Unary);
+        }
+
+        await Timeouts.Eventually(() => server.BufferBudget.IsSendQueueFull);
+        mayWrite.SetResult();
+        Assert.That(await hasWritten.Task.Bounded(), "The message waits.");
+        List<RawFrame> frames = rig.Peer.ReceiveUntilEndOf(stream);
+
+        RawFrame[] ofStream = [.. frames.Where(frame => frame.Call == stream)];
+        Assert.That(
+            ofStream.Select(frame => frame.Kind),
+            Is.EqualTo((FrameKind[])[FrameKind.Message, FrameKind.End]));
+        Assert.That(ofStream[0].Body, Is.EqualTo("late"u8.ToArray()));
+        Assert.That(StatusTrailer.Decode(ofStream[1].Head).Status.StatusCode, Is.EqualTo(StatusCode.OK));
+    }
+
     // Some wait for their request, and the Ends of the others wait for space in the ring.
     [Test]
     public async Task Call_IsChargedForItsHostUntilItsEndIsSent([Values] bool isRequestWhole)
