@@ -73,7 +73,7 @@ internal abstract partial class ClientCall
     /// <summary>Releases the deadline and the token.</summary>
     protected void ReleaseCancellation() => Volatile.Read(ref _cancellation)?.Release();
 
-    /// <summary>Clears the waiter of a one-way call that was sent: its thread uses the latch again.</summary>
+    /// <summary>Clears the latch of a one-way call that was sent: its thread uses it again.</summary>
     protected void ClearLatch() => Latch = null;
 
     /// <summary>Runs the handler of failures for a call that was sent, and then returns the room of the call.</summary>

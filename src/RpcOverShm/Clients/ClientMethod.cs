@@ -143,7 +143,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         return call.TakeResponse();
     }
 
-    /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
+    /// <summary>Starts a blocking call, whose latch is this thread's, and returns when it is done.</summary>
     private void Run(ClientCall call, in RequestHeadInputs inputs, TRequest request)
     {
         do

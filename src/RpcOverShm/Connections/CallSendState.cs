@@ -141,6 +141,13 @@ internal enum CallSendPhase : byte
     /// <summary>The call's first frame is in the ring.</summary>
     Open,
 
-    /// <summary>Nothing more may be sent: the call has ended or was abandoned.</summary>
+    /// <summary>
+    /// Only a pending cancel, and the half-close before it, may still be sent: the call has ended or was abandoned.
+    /// </summary>
     Finished,
+
+    /// <summary>
+    /// Nothing was sent, and nothing will be: the call was abandoned, and its slot may have another call.
+    /// </summary>
+    Withdrawn,
 }

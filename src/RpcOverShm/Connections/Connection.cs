@@ -141,8 +141,8 @@ internal sealed class Connection : ICountedConnection
     }
 
     /// <summary>
-    /// Runs a blocking call: starts it and returns when it is done. Returns at once if it was not started. The waiter
-    /// of the call must be the latch of this thread. <paramref name="largeMessage"/> is the message if it is too large
+    /// Runs a blocking call: starts it and returns when it is done. Returns at once if it was not started. The latch
+    /// of the call must be that of this thread. <paramref name="largeMessage"/> is the message if it is too large
     /// for the first frame, otherwise null.
     /// </summary>
     public StartResult RunCall(
@@ -185,7 +185,7 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>
     /// Sends the rest of the message of a call from <see cref="StartCall"/>, and returns when the call is done. The
-    /// call's waiter must be the latch of this thread.
+    /// call's latch must be that of this thread.
     /// </summary>
     public void RunStartedCall(ConnectionCall call, PooledBufferWriter rest)
     {
@@ -237,7 +237,7 @@ internal sealed class Connection : ICountedConnection
     /// </param>
     public void ReturnWindow(ConnectionCall call, bool isReader)
     {
-        // StoreLoad: OneWay.Return frees the room and is a full fence; then this thread checks for a waiting call.
+        // StoreLoad: OneWayCalls.Return frees the room and is a full fence; then this thread checks for a waiting call.
         Sender.OneWayCalls.Return(call);
         if (Sender.OneWayCalls.HasWaiters)
         {
@@ -252,7 +252,8 @@ internal sealed class Connection : ICountedConnection
     public ConnectionCall? FindCallbackOrigin(ParentCall parent) =>
         parent.ConnectionId == Id
         && parent.Call.IsFromAcceptor == _link.IsAcceptor
-        && Sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } origin
+        && Sender.Outgoing.TryFind(parent.Call) is { } origin
+        && origin.Sending.Phase is not (CallSendPhase.New or CallSendPhase.Withdrawn)
             ? origin
             : null;
 

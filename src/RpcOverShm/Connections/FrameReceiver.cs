@@ -105,8 +105,9 @@ internal sealed class FrameReceiver
     {
         ConnectionCall call = _outgoing.Find(frame.Call);
 
-        // A peer that guesses an id must not end a call whose first frame was not sent: the sender still uses the slot.
-        if (call.Sending.Phase == CallSendPhase.New)
+        // A peer that guesses an id must not end a call whose first frame was not sent: the sender still uses the slot,
+        // or frees it itself. No call leaves these phases but by its first frame.
+        if (call.Sending.Phase is CallSendPhase.New or CallSendPhase.Withdrawn)
         {
             throw new ProtocolException($"A frame for call {frame.Call}, which was not sent yet.");
         }

@@ -74,7 +74,7 @@ internal sealed partial class FrameSender
         {
             CallSendPhase phase = call.Sending.Phase;
             bool isHalfClosed = call.Sending.HasOnlyHalfClose;
-            call.Sending.Phase = CallSendPhase.Finished;
+            call.Sending.Phase = phase == CallSendPhase.New ? CallSendPhase.Withdrawn : CallSendPhase.Finished;
             OutboundQueue.Drop(call);
             bool isNew = phase == CallSendPhase.New && !scope.IsClosed;
             if (isNew && !call.Id.IsNone)

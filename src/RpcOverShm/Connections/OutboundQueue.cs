@@ -65,13 +65,13 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// Whether no frame of the call except a cancel may be sent. That is so for a one-way call that its user has
-    /// cancelled, too: once such a call is sent completely, it must succeed. The check and the write must happen in one
-    /// holding of the gate. The first frame of the next call in the slot also needs the gate, so it cannot come in
-    /// between.
+    /// Whether no frame of the call except a cancel may be sent. A one-way call that was given up sends nothing more
+    /// either: its last frame would complete it, although its user was told that it failed. The check and the write
+    /// must happen in one holding of the gate. The first frame of the next call in the slot also needs the gate, so it
+    /// cannot come in between.
     /// </summary>
     public static bool IsSendingOver(ConnectionCall call) =>
-        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
+        call.Sending.Phase >= CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);
 
     /// <summary>Drops the queued frames of a call.</summary>
     public static void Drop(ConnectionCall call)

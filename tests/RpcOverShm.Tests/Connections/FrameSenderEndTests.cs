@@ -183,6 +183,7 @@ public class FrameSenderEndTests
 
         Assert.That(_rig.Calls.TwoWayCounter.Count, Is.EqualTo(1));
         Assert.That(_rig.Calls.Snapshot(), Does.Not.Contain(queued));
+        Assert.That(queued.Sending.Phase, Is.EqualTo(CallSendPhase.Withdrawn), "The peer cannot end it.");
     }
 
     [Test]

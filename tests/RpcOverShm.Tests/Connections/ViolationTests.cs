@@ -65,6 +65,22 @@ public class ViolationTests
         ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "that continues no head"),
     };
 
+    // The reader finds such a call while another thread abandons it: the slot is freed once.
+    [Test]
+    public async Task Frame_OfACallThatWasNotSent_ClosesTheConnection(
+        [Values] bool isWithdrawn)
+    {
+        using var rig = new CallingRig();
+        var call = new RecordingCall();
+        rig.Connection.StartCall(call, FrameFlags.None, default, default);
+        call.Sending.Phase = isWithdrawn ? CallSendPhase.Withdrawn : CallSendPhase.New;
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, "not sent yet");
+        Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerViolation"]));
+    }
+
     private static IEnumerable<string> ByClients => s_byClients.Keys;
 
     private static IEnumerable<string> ByServers => s_byServers.Keys;
