@@ -105,7 +105,7 @@ internal sealed class CallObservation
     }
 
     /// <summary>Restores what was the current span of this thread before the call began.</summary>
-    public void Leave() => Activity.Current = _outer;
+    public void Leave() => SetCurrent(_outer);
 
     /// <summary>Ends the call with a status, unless it has ended.</summary>
     public void End(StatusCode status, string? detail = null)
@@ -148,12 +148,17 @@ internal sealed class CallObservation
             // A listener threw.
         }
 
+        // The stop has changed it on this thread, which may be in any code of the user.
+        SetCurrent(current);
+    }
+
+    private static void SetCurrent(Activity? activity)
+    {
         try
         {
-            // The stop has changed it on this thread, which may be in any code of the user.
-            if (Activity.Current != current)
+            if (Activity.Current != activity)
             {
-                Activity.Current = current;
+                Activity.Current = activity;
             }
         }
         catch (Exception)

@@ -189,7 +189,11 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
 
                 if (result != StartResult.Closed || IsLast(attempt, inputs))
                 {
-                    FinishUnlessStarted(result, connection, call);
+                    if (result == StartResult.Closed)
+                    {
+                        FinishUnlessStarted(result, connection, call);
+                    }
+
                     return result == StartResult.Started ? connection : null;
                 }
 

@@ -213,12 +213,14 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         return true;
     }
 
-    /// <summary>Ends a call whose request could not be sent, and logs that.</summary>
+    /// <summary>Ends a call whose request could not be sent, and logs that, unless the call has ended.</summary>
     public void FinishUnsent(in Status status)
     {
         // Send a cancel: the server may already know the call if its request is sent in parts.
-        Finish(status, isCancel: true);
-        ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
+        if (Finish(status, isCancel: true))
+        {
+            ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
+        }
     }
 
     public override void OnDeadline()
