@@ -89,9 +89,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Until the call is done, only the
-    /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
-    /// needed.
+    /// Whether this is a blocking call that, once it is sent, only the server, the connection or an interrupt of its
+    /// thread can end. Until its wait is over, only the holder of the reader role handles its frames; afterwards only
+    /// the blocked thread uses it. So taking the server's End needs no interlocked operations.
     /// </summary>
     protected bool IsEndedOnlyByServer => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
@@ -293,9 +293,12 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected virtual void OnFinished() => DropSnapshot();
 
     /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
-    protected bool TrySettle(CallOutcome outcome, bool isCancel)
+    /// <param name="outcome">The outcome.</param>
+    /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
+    /// <param name="isAlone">Whether no other thread can settle the outcome meanwhile.</param>
+    protected bool TrySettle(CallOutcome outcome, bool isCancel, bool isAlone = false)
     {
-        if (!TrySetOutcome(outcome))
+        if (!TrySetOutcome(outcome, isAlone))
         {
             return false;
         }
@@ -306,11 +309,11 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     /// <summary>
     /// Settles the outcome; returns false if it was settled before. After true the caller must call
-    /// <see cref="Release"/>.
+    /// <see cref="Release"/>. If <paramref name="isAlone"/> is true, no other thread can settle the outcome meanwhile.
     /// </summary>
-    protected bool TrySetOutcome(CallOutcome outcome)
+    protected bool TrySetOutcome(CallOutcome outcome, bool isAlone = false)
     {
-        if (!IsEndedOnlyByServer)
+        if (!isAlone)
         {
             return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence; see TryAttach.
         }

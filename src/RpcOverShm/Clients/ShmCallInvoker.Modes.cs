@@ -126,7 +126,16 @@ internal sealed partial class ShmCallInvoker
                 "The batch was sent or disposed; no more calls can be recorded."));
         }
 
-        _batch.OnStarted(call, StartAsync(call, bound, host, options, request, isDeferred: !isFirst));
+        try
+        {
+            _batch.OnStarted(call, StartAsync(call, bound, host, options, request, isDeferred: !isFirst));
+        }
+        catch
+        {
+            _batch.Remove(call); // The next call may then be the first, which is published at once.
+            throw;
+        }
+
         return CallPresentation.Unary(call, call.ResponseAsync);
     }
 

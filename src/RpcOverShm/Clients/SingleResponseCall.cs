@@ -299,7 +299,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             end = end.With(problem);
         }
 
-        if (TrySettle(end, isCancel: false))
+        if (TrySettle(end, isCancel: false, isAlone: IsEndedOnlyByServer))
         {
             _message.Release();
         }

@@ -308,22 +308,45 @@ internal sealed class Connection : ICountedConnection
 
     private void OnClosed()
     {
-        // Closing the sender first makes the snapshots complete: no call can start afterwards.
-        Sender.Close();
-        CloseReason reason = _link.CloseReason!;
+        try
+        {
+            // Closing the sender first makes the snapshots complete: no call can start afterwards.
+            Sender.Close();
+            EndCalls(_link.CloseReason!);
+        }
+        finally
+        {
+            _receiver.Close();
+            ProcessCounts.Remove(this);
+            _closed.SetResult();
+        }
+    }
+
+    private void EndCalls(CloseReason reason)
+    {
+        Exception? failure = null;
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
         foreach (ConnectionCall call in _receiver.EndingCall is { } ending ? calls.Append(ending) : calls)
         {
-            call.PartialHead?.Discard(); // The peer never sends the rest.
-            call.OnConnectionClosed(reason);
-            if (call.HasUnqueuedUserCode)
+            try
             {
-                call.QueueUserCode();
+                call.PartialHead?.Discard(); // The peer never sends the rest.
+                call.OnConnectionClosed(reason);
+                if (call.HasUnqueuedUserCode)
+                {
+                    call.QueueUserCode();
+                }
+            }
+            catch (Exception exception)
+            {
+                // Probably memory is short. The other calls must end all the same, before anything is logged.
+                failure = exception;
             }
         }
 
-        _receiver.Close();
-        ProcessCounts.Remove(this);
-        _closed.SetResult();
+        if (failure is not null)
+        {
+            ShmLog.ConnectionFailed(_link.Logger, Id, Peer.ToString(), failure.Message, failure);
+        }
     }
 }

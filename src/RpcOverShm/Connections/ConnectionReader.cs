@@ -257,6 +257,20 @@ internal sealed partial class ConnectionReader : EventSource
         SignalCallersIfFree();
     }
 
+    /// <summary>Ends the connection. Holder only.</summary>
+    private void End()
+    {
+        _role.Retire();
+        try
+        {
+            _onClosed();
+        }
+        finally
+        {
+            _link.Leave();
+        }
+    }
+
     /// <summary>
     /// Runs on the watchdog's thread: after a while without activity, ensures that the loop reads or is woken.
     /// </summary>
