@@ -26,9 +26,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
-    /// <summary>The state of the server's End, for calls with a single response and one-way calls.</summary>
-    private protected volatile EndState EndState;
-
     public abstract string MethodName { get; }
 
     /// <summary>
@@ -248,8 +245,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         uint running = connection.PeerLimits.MaxRunning; // 0 if the peer has not announced it
 
         // IsEndedByPeer is read last: an End at the same deadline sets it before the call is removed from
-        // OutgoingCount.
-        int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
+        // OutgoingTwoWayCount.
+        int living = connection.OutgoingTwoWayCount + (IsEndedByPeer ? 1 : 0);
         return running > 0 && living > running && !_hasResponse && !IsOneWay
             ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
             : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
@@ -333,7 +330,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     {
         ReleaseCancellation();
         PartialHead?.Discard(); // The server may never send the rest.
-        if (isCancel || !IsRequestComplete)
+        if (isCancel || !IsRequestKnownComplete)
         {
             Connection?.Sender.Abandon(this, isCancel);
         }
@@ -371,6 +368,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         _retries = 0;
         _outcome = null;
         _serverOutcome = null;
+        _serverEnd = ServerEndState.None;
         _headers = null;
         _connection = null;
         Parent = null;

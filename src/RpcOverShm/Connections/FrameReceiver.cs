@@ -78,6 +78,11 @@ internal sealed class FrameReceiver
         return true;
     }
 
+    /// <summary>
+    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
+    /// </summary>
+    public void Close() => _head = [];
+
     private ConnectionCall? Dispatch(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         if (frame.Call.IsNone)
@@ -176,14 +181,16 @@ internal sealed class FrameReceiver
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsRequestComplete = isWhole; // set before the method starts, because the report of its failure reads it
+
+        // Set before the method starts, because the report of its failure reads it.
+        call.IsRequestKnownComplete = isWhole;
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
+            call.IsRequestKnownComplete = false; // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 
@@ -211,7 +218,8 @@ internal sealed class FrameReceiver
         // which has a status.
         if ((frame.Flags & FrameFlags.HalfClose) != 0 && call.Id.IsFromAcceptor == _link.IsAcceptor)
         {
-            throw new ProtocolException($"A half-close of call {call.Id} from the side that may not send it.");
+            throw new ProtocolException(
+                $"The peer sent a half-close of call {call.Id}, which only this side may send.");
         }
 
         switch (frame.Kind)
@@ -244,7 +252,8 @@ internal sealed class FrameReceiver
         bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
         if (!isChunk && (frame.Kind == FrameKind.CallStart) == isStartedHere)
         {
-            throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
+            throw new ProtocolException(
+                $"The peer sent a {frame.Kind} frame for call {call.Id}, which only this side may send.");
         }
 
         if (isChunk != call.PartialHead is not null)
@@ -326,11 +335,6 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>
-    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
-    /// </summary>
-    public void Close() => _head = [];
-
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
@@ -374,7 +378,8 @@ internal sealed class FrameReceiver
                 EndingCall = null;
                 break;
             default:
-                throw new ProtocolException($"A head of kind {kind}.");
+                throw new ProtocolException(
+                    $"The peer sent a head in a {kind} frame. Only CallStart, Headers and End have one.");
         }
     }
 }

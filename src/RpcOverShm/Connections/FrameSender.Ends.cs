@@ -94,7 +94,8 @@ internal sealed partial class FrameSender
             }
 
             // A one-way call whose last frame was written has completed, so it is not cancelled.
-            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsRequestComplete))
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel
+                || (call.IsOneWay && call.IsRequestKnownComplete))
             {
                 return;
             }

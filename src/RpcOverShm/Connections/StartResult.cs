@@ -14,6 +14,6 @@ internal enum StartResult
     /// <summary>The peer's limit of concurrent calls is reached.</summary>
     TooManyCalls,
 
-    /// <summary>The one-way call waits for room: the peer has not ended enough of the earlier ones.</summary>
+    /// <summary>The one-way call waits for capacity: the peer has not ended enough of the earlier ones.</summary>
     WindowFull,
 }

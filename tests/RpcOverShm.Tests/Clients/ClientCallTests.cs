@@ -204,7 +204,7 @@ internal sealed class ClientCallTests
         Assert.That(
             _rig.Connection.StartCall(attached, FrameFlags.None, "head"u8, default),
             Is.EqualTo(StartResult.Abandoned));
-        Assert.That(_rig.Connection.OutgoingCount, Is.Zero);
+        Assert.That(_rig.Connection.OutgoingTwoWayCount, Is.Zero);
         _rig.Start(Unary(isBlocking: false)); // The peer sees this one first.
     }
 

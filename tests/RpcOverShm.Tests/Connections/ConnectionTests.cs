@@ -20,7 +20,7 @@ public partial class ConnectionTests
 
         pair.Run(7);
 
-        Assert.That(pair.Client.OutgoingCount, Is.Zero);
+        Assert.That(pair.Client.OutgoingTwoWayCount, Is.Zero);
         Assert.That(() => pair.Server.IncomingCount, Is.Zero.After(20_000, 2));
     }
 
@@ -84,7 +84,7 @@ public partial class ConnectionTests
         Array.ForEach(blocking, thread => thread.Join());
 
         pair.AssertNoLostWakeup();
-        Assert.That(pair.Client.OutgoingCount, Is.Zero);
+        Assert.That(pair.Client.OutgoingTwoWayCount, Is.Zero);
     }
 
     [Test]
@@ -171,7 +171,7 @@ public partial class ConnectionTests
             "caller", () => result = rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
-        // As a deadline does it: the call is done, its waiter is signalled, and all readers that sleep on the ring
+        // As a deadline does it: the call is done, its latch is signalled, and all readers that sleep on the ring
         // check again.
         await Task.Run(() =>
         {
