@@ -70,15 +70,7 @@ internal sealed partial class ShmCallInvoker
         parent.YieldInstance();
         try
         {
-            if (_starter.NeedsCredentials(options))
-            {
-                return BlockOnAsyncCall(this, method, host, options, request);
-            }
-
-            ClientMethod<TRequest, TResponse> bound = Bind(method);
-            return Telemetry.IsClientWatched
-                ? bound.RunObserved(host, options, request, bound.Inspect(options))
-                : bound.Run(host, options, request, bound.Inspect(options));
+            return BlockPlain(method, host, options, request);
         }
         finally
         {

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -87,7 +88,12 @@ internal sealed class FrameReceiver
     {
         if (frame.Call.IsNone)
         {
-            DispatchToConnection(frame);
+            if (frame.Kind != FrameKind.GoAway)
+            {
+                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+            }
+
+            _onGoAway();
             return null;
         }
 
@@ -138,18 +144,6 @@ internal sealed class FrameReceiver
         }
 
         return call;
-    }
-
-    private void DispatchToConnection(in FrameHeader frame)
-    {
-        switch (frame.Kind)
-        {
-            case FrameKind.GoAway:
-                _onGoAway();
-                break;
-            default:
-                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
-        }
     }
 
     private ConnectionCall Accept(in FrameHeader frame, int payloadBytes)
@@ -383,3 +377,8 @@ internal sealed class FrameReceiver
         }
     }
 }
+
+/// <summary>Bounds what the peer of a connection that accepts calls can make this side keep.</summary>
+/// <param name="BufferBudget">Counts the bytes of requests, of incomplete heads and of unsent frames.</param>
+/// <param name="HeadTimeout">The time for the head of a request that comes in several records.</param>
+internal sealed record IncomingBounds(BufferBudget BufferBudget, TimeSpan HeadTimeout);

@@ -213,14 +213,13 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
-    /// <summary>
-    /// Ends a call whose connection was closed while the call waited. A one-way call is not ended: it still runs.
-    /// </summary>
-    public void EndUnlessOneWay()
+    /// <summary>Ends a call whose connection was closed.</summary>
+    public void EndWithoutResponse()
     {
-        if (!IsOneWay)
+        _isStopped |= !IsEnded;
+        if (TrySetEnded(StatusCode.Unavailable))
         {
-            EndWithoutResponse();
+            AfterEnd(cancelsMethod: true);
         }
     }
 
@@ -234,16 +233,6 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (IsEnded)
         {
             deadline.Dispose();
-        }
-    }
-
-    // The connection was closed.
-    private void EndWithoutResponse()
-    {
-        _isStopped |= !IsEnded;
-        if (TrySetEnded(StatusCode.Unavailable))
-        {
-            AfterEnd(cancelsMethod: true);
         }
     }
 

@@ -194,7 +194,7 @@ internal sealed class ServerCore
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
-            PoolWork.Queue(Reject, connection);
+            PoolWork.Queue(static one => one.Connection.Close(s_stopped), connection);
             return;
         }
 
@@ -211,8 +211,6 @@ internal sealed class ServerCore
         connection.SessionEnded = EndSessionWhenClosedAsync(connection, session);
         connection.Connection.Start();
     }
-
-    private static void Reject(ServerConnection connection) => connection.Connection.Close(s_stopped);
 
     private async Task EndSessionWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
