@@ -8,7 +8,7 @@ A due time (EventLoop.RequestAt) is set and met by the thread that has the loop,
 it is one more request of any thread, and the sleep has a timeout anyway, so it has no step here.
 """
 
-FREE, RETIRED = "free", "retired"
+FREE, ENDED = "free", "ended"
 PARKED, ACTIVE, REQUESTED, REMOVED = "parked", "active", "requested", "removed"
 FUTEX, SOCKET = 1, 2
 

@@ -4,7 +4,7 @@ watchdog and the spares in watchdog_model.py."""
 from collections import namedtuple
 
 from caller_model import Callers
-from loop_model import ACTIVE, FREE, PARKED, REQUESTED, RETIRED, SOCKET, EventLoopThreads
+from loop_model import ACTIVE, ENDED, FREE, PARKED, REQUESTED, SOCKET, EventLoopThreads
 from publish_model import Publishing
 from run_model import Runs
 from search import Search
@@ -235,9 +235,9 @@ class Model(EventLoopThreads, Runs, Callers, Publishing, WatchdogThread, Search)
 
     def wrong_end(self, s, c):
         """Returns the error of a connection when nothing moves any more."""
-        if s["role", c] == RETIRED and s["ended", c] and self.has_data(s, c):
+        if s["role", c] == ENDED and s["ended", c] and self.has_data(s, c):
             return "a record is never read"
-        if s["role", c] == RETIRED:
+        if s["role", c] == ENDED:
             return "a call is never answered" if self.outstanding(s, c) else None
         if s["ended", c] or s["closed", c]:
             return "nobody notices the end of a link"

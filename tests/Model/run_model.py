@@ -1,6 +1,6 @@
 """The run of a connection on its event loop in the model of reader_role.py, the user code that it runs inline, and the
 thread pool. Models ConnectionReader.Run and RunOrQueue."""
-from loop_model import FREE, REMOVED, RETIRED
+from loop_model import ENDED, FREE, REMOVED
 
 MOST_STUCK = 2
 
@@ -90,10 +90,10 @@ class Runs:
 
     def r_remove(self, who, c, s):
         s["state", c] = REMOVED
-        return "u_begin", (who, ("e_retire", c))
+        return "u_begin", (who, ("e_end_role", c))
 
-    def e_retire(self, who, c, s):
-        s["role", c] = RETIRED
+    def e_end_role(self, who, c, s):
+        s["role", c] = ENDED
         return "e_fail", c
 
     def e_fail(self, who, c, s):

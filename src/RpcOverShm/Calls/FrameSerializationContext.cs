@@ -15,16 +15,16 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     [ThreadStatic]
     private static FrameSerializationContext? s_spare;
 
-    private readonly ChunkedMessageWriter _writer;
+    private readonly MessagePartWriter _writer;
     private State _state;
     private int? _announcedLength;
     private int? _limitBytes;
     private int _smallestInParts;
     private object? _message;       // the message being serialised
-    private IMessageChunkSink? _parts;  // receives parts of a large message while it is written, or null
+    private IMessagePartSink? _parts;  // receives parts of a large message while it is written, or null
     private bool _isInParts;        // this message goes out in parts
 
-    private FrameSerializationContext() => _writer = new ChunkedMessageWriter(Bytes);
+    private FrameSerializationContext() => _writer = new MessagePartWriter(Bytes);
 
     private enum State
     {
@@ -55,14 +55,14 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// The marshaller did not complete the message, or wrote another length than it announced.
     /// </exception>
     public static FrameSerializationContext Serialize<T>(
-        Marshaller<T> marshaller, T message, int? limitBytes, IMessageChunkSink? parts)
+        Marshaller<T> marshaller, T message, int? limitBytes, IMessagePartSink? parts)
     {
         FrameSerializationContext context = s_spare ?? new FrameSerializationContext();
         s_spare = null;
         context._state = State.Initialized;
         context._announcedLength = null;
         context._limitBytes = limitBytes;
-        context._smallestInParts = ChunkedMessageWriter.SmallestMessageBytes;
+        context._smallestInParts = MessagePartWriter.SmallestMessageBytes;
         context._message = message;
         context._parts = parts;
         try
@@ -147,7 +147,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void CompleteWithMessage(byte[] message)
     {
         BeginCompletion(message.Length);
-        _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
+        _smallestInParts = MessagePartWriter.SmallestThatLiesThere;
         if (message.Length < _smallestInParts)
         {
             Bytes.Borrow(message);
@@ -163,7 +163,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void Complete(in ReadOnlySequence<byte> payload)
     {
         BeginCompletion(payload.Length);
-        _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
+        _smallestInParts = MessagePartWriter.SmallestThatLiesThere;
         Write(payload, mayGoInParts: true);
     }
 

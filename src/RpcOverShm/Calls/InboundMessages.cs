@@ -130,7 +130,8 @@ internal sealed partial class InboundMessages(
             long cost = Charge(bytes.Length);
             if (bytes.Length > _partialLength - _partial.Length)
             {
-                throw new ProtocolException($"More bytes than the {_partialLength} of the message.");
+                throw new ProtocolException(
+                    $"The peer sent {_partial.Length + bytes.Length} bytes of a message of {_partialLength}.");
             }
 
             problem = AddPart(bytes, cost, flags, out credit);
@@ -233,12 +234,14 @@ internal sealed partial class InboundMessages(
     {
         if (_isEnded && !_isAborted)
         {
-            throw new ProtocolException("A message after the end of messages.");
+            throw new ProtocolException("The peer sent a message after the end of its messages.");
         }
 
         if (isContinuation == _partial.IsEmpty)
         {
-            throw new ProtocolException("A message began before the last was complete, or went on before it began.");
+            throw new ProtocolException(isContinuation
+                ? "The peer continued a message that had not begun."
+                : "The peer began a message before the last was complete.");
         }
     }
 
@@ -253,7 +256,9 @@ internal sealed partial class InboundMessages(
         _received += cost;
         return _received <= window + Volatile.Read(ref _granted)
             ? cost
-            : throw new ProtocolException($"{_received} bytes of messages where {window + _granted} were allowed.");
+            : throw new ProtocolException(
+                $"The peer sent {_received} bytes of messages, with {FrameWriter.CreditPerRecord} for each record; its "
+                + $"credit allowed {window + _granted}.");
     }
 
     // Under the lock: another thread that aborts releases the part.

@@ -25,6 +25,15 @@ internal sealed class CallBatch : IDisposable
         }
     }
 
+    /// <summary>Forgets a call whose start has thrown.</summary>
+    public void Remove(ClientCall call)
+    {
+        using (_lock.Enter())
+        {
+            _calls?.Remove(call);
+        }
+    }
+
     /// <summary>Records the start of a call of the batch, which completes with the task.</summary>
     public void OnStarted(ClientCall call, Task starting)
     {

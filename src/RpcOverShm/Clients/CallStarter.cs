@@ -183,7 +183,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
                 while (result == StartResult.WindowFull)
                 {
                     // The end of the call ends the wait, too.
-                    await connection.Sender.WhenMayRetryAsync(call).ConfigureAwait(false);
+                    await connection.Sender.WhenCapacityMayBeFreeAsync(call).ConfigureAwait(false);
                     result = StartOn(connection, call, inputs, request);
                 }
 
@@ -262,7 +262,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
             connection.Sender.SendRequest(call, request);
         }
 
-        if (result == StartResult.Started && call.IsRequestComplete)
+        if (result == StartResult.Started && call.IsRequestKnownComplete)
         {
             call.EndAsSent();
         }
@@ -291,7 +291,7 @@ internal sealed partial class CallStarter(ConnectionProvider connections, Client
         StartResult result;
         while ((result = StartOn(connection, call, inputs, request)) == StartResult.WindowFull)
         {
-            Wait(connection.Sender.WhenMayRetryAsync(call), call);
+            Wait(connection.Sender.WhenCapacityMayBeFreeAsync(call), call);
         }
 
         while (result == StartResult.Started && !call.IsWaitOver)

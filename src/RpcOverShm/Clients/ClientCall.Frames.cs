@@ -12,9 +12,13 @@ internal abstract partial class ClientCall
 {
     private object? _headers;  // the metadata, or the task source of callers that asked before it came
     private MessageMark _mark; // of the responses
+    private volatile ServerEndState _serverEnd; // for calls with a single response and one-way calls
 
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
+
+    /// <summary>Whether the server's End is stored and no thread has taken it.</summary>
+    protected bool IsEndStored => _serverEnd == ServerEndState.Stored;
 
     /// <summary>Returns the marshaller that reads responses in their encoding, and has them inspected.</summary>
     public Marshaller<T> WithDecoding<T>(Marshaller<T> marshaller)
@@ -154,6 +158,13 @@ internal abstract partial class ClientCall
         Connection?.Sender.Drop(this);
     }
 
+    /// <summary>Marks that the server's End, with its response, is stored.</summary>
+    protected void MarkEndStored() => _serverEnd = ServerEndState.Stored;
+
+    /// <summary>Returns true to the first thread that asks after the End was stored.</summary>
+    protected bool TryTakeEnd() => Interlocked.CompareExchange(
+        ref _serverEnd, ServerEndState.Taken, ServerEndState.Stored) == ServerEndState.Stored;
+
     /// <summary>
     /// Marks that the response has begun with a message. The headers are empty if none were received before.
     /// </summary>
@@ -276,4 +287,15 @@ internal abstract partial class ClientCall
             Release(isCancel: false);
         }
     }
+}
+
+/// <summary>
+/// The state of the server's End of a call with a single response. The holder of the reader role stores the End and its
+/// response; one thread takes both, and it alone settles the outcome or releases the response.
+/// </summary>
+internal enum ServerEndState : byte
+{
+    None,
+    Stored,
+    Taken,
 }

@@ -5,8 +5,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// One-way calls. Such a call completes for its user when its last frame is in the ring. Its End frame returns its room
-/// later. A failure in the End is passed to the handler of the invoker.
+/// One-way calls. Such a call completes for its user when its last frame is in the ring. Its End frame returns its
+/// capacity later. A failure in the End is passed to the handler of the invoker.
 /// </content>
 internal abstract partial class ClientCall
 {
@@ -19,7 +19,7 @@ internal abstract partial class ClientCall
         init => _snapshotOrHandler = value;
     }
 
-    // A one-way call that waits for room starts on another connection once this one accepts no more calls.
+    // A one-way call that waits for capacity starts on another connection once this one accepts no more calls.
     private bool IsBetweenConnections =>
         IsOneWay && Connection is { IsOpenForCalls: false } && Sending.Phase == CallSendPhase.New;
 
@@ -60,7 +60,7 @@ internal abstract partial class ClientCall
     /// </summary>
     protected void SettleIfSent()
     {
-        if (IsOneWay && IsRequestComplete && !IsFinished)
+        if (IsOneWay && IsRequestKnownComplete && !IsFinished)
         {
             SetHeaders(Metadata.Empty);
             TrySetOutcome(CallOutcome.Success);
@@ -76,7 +76,7 @@ internal abstract partial class ClientCall
     /// <summary>Clears the latch of a one-way call that was sent: its thread uses it again.</summary>
     protected void ClearLatch() => Latch = null;
 
-    /// <summary>Runs the handler of failures for a call that was sent, and then returns the room of the call.</summary>
+    /// <summary>Runs the handler of failures for a call that was sent, and then returns its capacity.</summary>
     protected void ReportFailure(IMethod method)
     {
         try
@@ -106,9 +106,9 @@ internal abstract partial class ClientCall
         }
         else if (Outcome.IsOk && !end.IsOk && !isClosedLocally && OnFailed is not null)
         {
-            EndState = EndState.Stored;
+            MarkEndStored();
             AddUserCode(PendingUserCode.Complete);
-            return; // Its room is free when the handler has returned.
+            return; // Its capacity is free when the handler has returned.
         }
 
         Connection!.ReturnWindow(this, isReader: true);

@@ -130,12 +130,7 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        if (!refusing.Sender.TryDropRefused(this))
-        {
-            Finish(StatusMapping.ServerStopping, isCancel: false);
-            return false;
-        }
-
+        refusing.Sender.DropRefused(this);
         ResetForRetry();
         return true;
     }

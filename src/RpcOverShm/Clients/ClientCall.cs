@@ -26,9 +26,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
-    /// <summary>The state of the server's End, for calls with a single response and one-way calls.</summary>
-    private protected volatile EndState EndState;
-
     public abstract string MethodName { get; }
 
     /// <summary>
@@ -89,9 +86,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// Whether this is a blocking call that only the server or the connection can end. Until the call is done, only the
-    /// holder of the reader role accesses it; afterwards only the blocked thread does. So no interlocked operations are
-    /// needed.
+    /// Whether this is a blocking call that, once it is sent, only the server, the connection or an interrupt of its
+    /// thread can end. Until its wait is over, only the holder of the reader role handles its frames; afterwards only
+    /// the blocked thread uses it. So taking the server's End needs no interlocked operations.
     /// </summary>
     protected bool IsEndedOnlyByServer => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
@@ -248,8 +245,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         uint running = connection.PeerLimits.MaxRunning; // 0 if the peer has not announced it
 
         // IsEndedByPeer is read last: an End at the same deadline sets it before the call is removed from
-        // OutgoingCount.
-        int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
+        // OutgoingTwoWayCount.
+        int living = connection.OutgoingTwoWayCount + (IsEndedByPeer ? 1 : 0);
         return running > 0 && living > running && !_hasResponse && !IsOneWay
             ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
             : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
@@ -293,9 +290,12 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     protected virtual void OnFinished() => DropSnapshot();
 
     /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
-    protected bool TrySettle(CallOutcome outcome, bool isCancel)
+    /// <param name="outcome">The outcome.</param>
+    /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
+    /// <param name="isAlone">Whether no other thread can settle the outcome meanwhile.</param>
+    protected bool TrySettle(CallOutcome outcome, bool isCancel, bool isAlone = false)
     {
-        if (!TrySetOutcome(outcome))
+        if (!TrySetOutcome(outcome, isAlone))
         {
             return false;
         }
@@ -306,11 +306,11 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     /// <summary>
     /// Settles the outcome; returns false if it was settled before. After true the caller must call
-    /// <see cref="Release"/>.
+    /// <see cref="Release"/>. If <paramref name="isAlone"/> is true, no other thread can settle the outcome meanwhile.
     /// </summary>
-    protected bool TrySetOutcome(CallOutcome outcome)
+    protected bool TrySetOutcome(CallOutcome outcome, bool isAlone = false)
     {
-        if (!IsEndedOnlyByServer)
+        if (!isAlone)
         {
             return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence; see TryAttach.
         }
@@ -330,7 +330,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     {
         ReleaseCancellation();
         PartialHead?.Discard(); // The server may never send the rest.
-        if (isCancel || !IsRequestComplete)
+        if (isCancel || !IsRequestKnownComplete)
         {
             Connection?.Sender.Abandon(this, isCancel);
         }
@@ -368,6 +368,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         _retries = 0;
         _outcome = null;
         _serverOutcome = null;
+        _serverEnd = ServerEndState.None;
         _headers = null;
         _connection = null;
         Parent = null;

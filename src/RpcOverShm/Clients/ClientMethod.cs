@@ -184,7 +184,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
 
     /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
     private FrameSerializationContext? TrySerialize(
-        ClientCall call, in RequestHeadInputs inputs, TRequest request, IMessageChunkSink? parts)
+        ClientCall call, in RequestHeadInputs inputs, TRequest request, IMessagePartSink? parts)
     {
         try
         {

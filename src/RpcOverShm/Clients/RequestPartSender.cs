@@ -8,7 +8,7 @@ namespace RpcOverShm.Clients;
 /// Sends the parts of a call's single request while it is being serialised; the first part starts the call. Used by one
 /// thread. Each thread keeps one for reuse; a serialiser that itself makes a call gets another one.
 /// </summary>
-internal sealed class RequestPartSender : IMessageChunkSink
+internal sealed class RequestPartSender : IMessagePartSink
 {
     [ThreadStatic]
     private static RequestPartSender? s_spare;

@@ -13,12 +13,12 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class RequestStreamWriter<TRequest>(
     ClientCall call, Marshaller<TRequest> marshaller, int? limitBytes, Task<Connection?> started, bool isEncoded)
-    : RequestWriter<TRequest, ClientCall>(call), IMessageChunkSink
+    : RequestWriter<TRequest, ClientCall>(call), IMessagePartSink
     where TRequest : class
 {
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
 
-    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+    int IMessagePartSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         started is { IsCompletedSuccessfully: true, Result: { } connection }
             ? connection.Sender.SendPart(Call, FrameFlags.None, part, wholeLength)
             : 0;

@@ -60,11 +60,7 @@ internal abstract class RequestWriter<TRequest, TCall>(TCall call) : IClientStre
 
     private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)
     {
-        if (cancellationToken.IsCancellationRequested)
-        {
-            call.Cancel(cancellationToken);
-        }
-
+        // Cancels at once if the token is cancelled.
         using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             CallPresentation.Cancel, call);
         await WriteCore(message).ConfigureAwait(false);

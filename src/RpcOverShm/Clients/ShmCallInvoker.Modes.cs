@@ -70,15 +70,7 @@ internal sealed partial class ShmCallInvoker
         parent.YieldInstance();
         try
         {
-            if (_starter.NeedsCredentials(options))
-            {
-                return BlockOnAsyncCall(this, method, host, options, request);
-            }
-
-            ClientMethod<TRequest, TResponse> bound = Bind(method);
-            return Telemetry.IsClientWatched
-                ? bound.RunObserved(host, options, request, bound.Inspect(options))
-                : bound.Run(host, options, request, bound.Inspect(options));
+            return BlockPlain(method, host, options, request);
         }
         finally
         {
@@ -126,7 +118,16 @@ internal sealed partial class ShmCallInvoker
                 "The batch was sent or disposed; no more calls can be recorded."));
         }
 
-        _batch.OnStarted(call, StartAsync(call, bound, host, options, request, isDeferred: !isFirst));
+        try
+        {
+            _batch.OnStarted(call, StartAsync(call, bound, host, options, request, isDeferred: !isFirst));
+        }
+        catch
+        {
+            _batch.Remove(call); // The next call may then be the first, which is published at once.
+            throw;
+        }
+
         return CallPresentation.Unary(call, call.ResponseAsync);
     }
 

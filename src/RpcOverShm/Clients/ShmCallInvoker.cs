@@ -38,15 +38,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             return BlockYielding(parent, method, host, options, request);
         }
 
-        if (_starter.NeedsCredentials(options))
-        {
-            return BlockOnAsyncCall(this, method, host, options, request);
-        }
-
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        return Telemetry.IsClientWatched
-            ? bound.RunObserved(host, options, request, bound.Inspect(options))
-            : bound.Run(host, options, request, bound.Inspect(options));
+        return BlockPlain(method, host, options, request);
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
@@ -192,6 +184,22 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         {
             WriteOptions = options.WriteOptions,
         };
+    }
+
+    private TResponse BlockPlain<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        if (_starter.NeedsCredentials(options))
+        {
+            return BlockOnAsyncCall(this, method, host, options, request);
+        }
+
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        return Telemetry.IsClientWatched
+            ? bound.RunObserved(host, options, request, bound.Inspect(options))
+            : bound.Run(host, options, request, bound.Inspect(options));
     }
 
     private void Prepare<TRequest, TResponse>(

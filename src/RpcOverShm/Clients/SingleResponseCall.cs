@@ -107,11 +107,10 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         TResponse result = _result!;
-        if (IsUnreferenced && IsRequestComplete && !HasCallback && _inbound is null)
+        if (IsUnreferenced && IsRequestKnownComplete && !HasCallback && _inbound is null)
         {
             Reset();
             _result = null;
-            EndState = EndState.None;
             _method = null!; // the method keeps its channel alive, and this thread's next call may be far away
             s_spare = this;
         }
@@ -243,7 +242,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
                 : ReceivedMessage.Of(message, GetAccessHint<TResponse>());
         }
 
-        HandOver();
+        DeliverEnd();
     }
 
     protected override void OnFinished()
@@ -252,26 +251,22 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound?.Abort();
     }
 
-    /// <summary>Hands the response that was stored to the user code or to the blocked thread.</summary>
-    private void HandOver()
+    /// <summary>Delivers the End and its response to the user code or to the blocked thread.</summary>
+    private void DeliverEnd()
     {
         if (Latch is null)
         {
-            EndState = EndState.Stored;
+            MarkEndStored();
             AddUserCode(PendingUserCode.Complete);
             return;
         }
 
-        if (IsEndedOnlyByServer)
+        MarkEndStored();
+        if (!IsEndedOnlyByServer)
         {
-            EndState = EndState.Stored;
-        }
-        else
-        {
-            // A full fence (StoreLoad): this thread stores EndState and then reads the outcome. A thread that ends
-            // the call stores the outcome, and then the blocked thread reads EndState. So one of the two releases
-            // the response.
-            Interlocked.Exchange(ref EndState, EndState.Stored);
+            // StoreLoad: this thread stores the mark and then reads the outcome. A thread that ends the call stores the
+            // outcome, and then the blocked thread reads the mark. So one of the two releases the response.
+            Interlocked.MemoryBarrier();
             if (IsFinished && TryTakeEnd())
             {
                 ReleaseResponse();
@@ -281,14 +276,10 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         EndWait();
     }
 
-    /// <summary>Returns true to the first thread that asks after the response was handed over.</summary>
-    private bool TryTakeEnd() =>
-        Interlocked.CompareExchange(ref EndState, EndState.Taken, EndState.Stored) == EndState.Stored;
-
     private void TakeServerOutcome()
     {
         // The call may have ended for its user while another thread is still storing the response.
-        if (IsEndedOnlyByServer ? EndState != EndState.Stored : !TryTakeEnd())
+        if (IsEndedOnlyByServer ? !IsEndStored : !TryTakeEnd())
         {
             return;
         }
@@ -299,7 +290,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             end = end.With(problem);
         }
 
-        if (TrySettle(end, isCancel: false))
+        if (TrySettle(end, isCancel: false, isAlone: IsEndedOnlyByServer))
         {
             _message.Release();
         }
@@ -341,15 +332,4 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
     private static Status? GetMissingStatus(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
-}
-
-/// <summary>
-/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
-/// its response; one thread takes both, and it alone settles the outcome or releases the response.
-/// </summary>
-internal enum EndState : byte
-{
-    None,
-    Stored,
-    Taken,
 }

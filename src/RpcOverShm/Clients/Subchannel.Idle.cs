@@ -56,8 +56,15 @@ internal sealed partial class Subchannel
     /// <summary>
     /// Lets no more calls start on a connection that is no longer current, and closes it when its calls have ended.
     /// </summary>
-    private static async Task RetireAsync(Connection connection, CloseReason reason)
+    private static async Task RetireAsync(Connection connection, CloseReason reason, bool isDrainedFirst = false)
     {
+        if (isDrainedFirst)
+        {
+            // Until then, methods of callbacks may make calls on this connection.
+            await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
+            await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
+        }
+
         // A call that has chosen this connection and not started finds it closed, and starts on another one.
         connection.Sender.Retire();
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);

@@ -318,16 +318,7 @@ internal sealed partial class Subchannel(
         // The connection accepts no new calls from here on, and closes when its calls have ended. This runs on the
         // thread pool: the reading thread may be blocked in a call of the user, whose ExecutionContext must not be
         // captured.
-        PoolWork.Queue(static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
-    }
-
-    private static async Task CloseWhenDrainedAsync(Connection connection)
-    {
-        await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
-        await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
-
-        // Until now, methods of callbacks could make calls on this connection.
-        await RetireAsync(connection, ServerLeaving).ConfigureAwait(false);
+        PoolWork.Queue(static leaving => _ = RetireAsync(leaving, ServerLeaving, isDrainedFirst: true), connection);
     }
 
     private async Task RemoveWhenClosedAsync(Connection connection)

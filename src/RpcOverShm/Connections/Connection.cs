@@ -21,8 +21,8 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>
     /// Takes over the link. <paramref name="accept"/> creates an incoming call; its argument is whether the call is
-    /// one-way. It is null if the peer may not start calls, and so is <paramref name="bounds"/>. The holder of the
-    /// reader role runs <paramref name="onGoAway"/>, so that must not block.
+    /// one-way. Both <paramref name="accept"/> and <paramref name="bounds"/> are null if the peer may not start calls.
+    /// The holder of the reader role runs <paramref name="onGoAway"/>, so that must not block.
     /// </summary>
     public Connection(
         PeerLink link,
@@ -60,17 +60,17 @@ internal sealed class Connection : ICountedConnection
     /// <summary>Whether calls may start: the connection is open and the peer is neither leaving nor gone.</summary>
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
-    /// <summary>The number of outgoing calls that the peer has not ended, without the one-way ones.</summary>
-    public int OutgoingCount => Sender.Outgoing.TwoWayCounter.Count;
+    /// <summary>The number of outgoing two-way calls that the peer has not ended.</summary>
+    public int OutgoingTwoWayCount => Sender.Outgoing.TwoWayCounter.Count;
 
     /// <summary>The number of outgoing one-way calls whose End frame was not received yet.</summary>
-    public int OneWayCount => Sender.Outgoing.OneWayCounter.Count;
+    public int OutgoingOneWayCount => Sender.Outgoing.OneWayCounter.Count;
 
     /// <summary>Whether the peer accepts calls. A server always does; a client does if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
-    /// <summary>The number of incoming calls that have not ended.</summary>
-    public int IncomingCount => Sender.Incoming.Active.Count;
+    /// <summary>The number of incoming calls of both kinds that have not ended.</summary>
+    public int IncomingCount => Sender.Incoming.ActiveCounter.Count;
 
     public bool IsAccepted => _link.IsAcceptor;
 
@@ -208,8 +208,8 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>
     /// Sends the first frame of a one-way call. On <see cref="StartResult.WindowFull"/> the call is queued behind the
-    /// one-way calls that already wait; the caller tries again when <see cref="FrameSender.WhenMayRetryAsync"/>
-    /// completes.
+    /// one-way calls that already wait; the caller tries again when
+    /// <see cref="FrameSender.WhenCapacityMayBeFreeAsync"/> completes.
     /// </summary>
     public StartResult StartOneWay(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
@@ -218,7 +218,7 @@ internal sealed class Connection : ICountedConnection
         StartResult result = Sender.Start(call, flags, head, message);
         if (result == StartResult.WindowFull)
         {
-            // The ring may contain End frames for which no thread was woken. They free room.
+            // The ring may contain End frames for which no thread was woken. They free capacity.
             _reader.ReadAvailable();
             result = Sender.Start(call, flags, head, message);
         }
@@ -229,7 +229,7 @@ internal sealed class Connection : ICountedConnection
         return result;
     }
 
-    /// <summary>Returns the room of a one-way call whose End was handled. Any thread may call this.</summary>
+    /// <summary>Returns the capacity of a one-way call whose End was handled. Any thread may call this.</summary>
     /// <param name="call">The call.</param>
     /// <param name="isReader">
     /// Whether this thread holds the reader role. More End frames may then follow at once, so a waiting call is woken
@@ -237,7 +237,8 @@ internal sealed class Connection : ICountedConnection
     /// </param>
     public void ReturnWindow(ConnectionCall call, bool isReader)
     {
-        // StoreLoad: OneWayCalls.Return frees the room and is a full fence; then this thread checks for a waiting call.
+        // StoreLoad: OneWayCalls.Return is a full fence after the capacity was freed; then this thread checks for a
+        // waiting call.
         Sender.OneWayCalls.Return(call);
         if (Sender.OneWayCalls.HasWaiters)
         {
@@ -265,8 +266,9 @@ internal sealed class Connection : ICountedConnection
     {
         // The changes are read before the counts: a call that starts and ends in between is found by the next check.
         OutgoingCalls outgoing = Sender.Outgoing;
-        long changes = outgoing.TwoWayCounter.Changes + outgoing.OneWayCounter.Changes + Sender.Incoming.Active.Changes;
-        bool isQuiet = changes == _changesAtLastCheck && OutgoingCount == 0 && OneWayCount == 0
+        long changes = outgoing.TwoWayCounter.Changes + outgoing.OneWayCounter.Changes
+            + Sender.Incoming.ActiveCounter.Changes;
+        bool isQuiet = changes == _changesAtLastCheck && OutgoingTwoWayCount == 0 && OutgoingOneWayCount == 0
             && IncomingCount == 0 && !Sender.OneWayCalls.HasWaiters;
         _changesAtLastCheck = changes;
         return isQuiet;
@@ -274,6 +276,18 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
     public void WakeSleepingReaders() => _link.RaiseLocalEvent();
+
+    /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
+    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
+        Task.WhenAll(
+            Sender.Outgoing.TwoWayCounter.WhenEmptyAsync(), Sender.Outgoing.OneWayCounter.WhenEmptyAsync()),
+        Closed);
+
+    /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.ActiveCounter.WhenEmptyAsync(), Closed);
+
+    /// <summary>Closes the connection. Live calls end with the reason.</summary>
+    public void Close(CloseReason reason) => _link.Close(reason);
 
     private void OnGoAway()
     {
@@ -287,18 +301,6 @@ internal sealed class Connection : ICountedConnection
         }
     }
 
-    /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
-    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(
-        Task.WhenAll(
-            Sender.Outgoing.TwoWayCounter.WhenEmptyAsync(), Sender.Outgoing.OneWayCounter.WhenEmptyAsync()),
-        Closed);
-
-    /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
-    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(Sender.Incoming.Active.WhenEmptyAsync(), Closed);
-
-    /// <summary>Closes the connection. Live calls end with the reason.</summary>
-    public void Close(CloseReason reason) => _link.Close(reason);
-
     // The link is closed or the peer is gone: every sleeping thread must check its state.
     private void OnLinkEvent()
     {
@@ -308,22 +310,45 @@ internal sealed class Connection : ICountedConnection
 
     private void OnClosed()
     {
-        // Closing the sender first makes the snapshots complete: no call can start afterwards.
-        Sender.Close();
-        CloseReason reason = _link.CloseReason!;
+        try
+        {
+            // Closing the sender first makes the snapshots complete: no call can start afterwards.
+            Sender.Close();
+            EndCalls(_link.CloseReason!);
+        }
+        finally
+        {
+            _receiver.Close();
+            ProcessCounts.Remove(this);
+            _closed.SetResult();
+        }
+    }
+
+    private void EndCalls(CloseReason reason)
+    {
+        Exception? failure = null;
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
         foreach (ConnectionCall call in _receiver.EndingCall is { } ending ? calls.Append(ending) : calls)
         {
-            call.PartialHead?.Discard(); // The peer never sends the rest.
-            call.OnConnectionClosed(reason);
-            if (call.HasUnqueuedUserCode)
+            try
             {
-                call.QueueUserCode();
+                call.PartialHead?.Discard(); // The peer never sends the rest.
+                call.OnConnectionClosed(reason);
+                if (call.HasUnqueuedUserCode)
+                {
+                    call.QueueUserCode();
+                }
+            }
+            catch (Exception exception)
+            {
+                // Probably memory is short. The other calls must end all the same, before anything is logged.
+                failure = exception;
             }
         }
 
-        _receiver.Close();
-        ProcessCounts.Remove(this);
-        _closed.SetResult();
+        if (failure is not null)
+        {
+            ShmLog.ConnectionFailed(_link.Logger, Id, Peer.ToString(), failure.Message, failure);
+        }
     }
 }

@@ -49,10 +49,11 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>
     /// True only if the last frame of the request has passed the ring, so that nothing of it is queued or will be. Set
     /// for an outgoing call whose first frame carried the whole request, and for a one-way call after its last frame.
-    /// Stays false for a two-way outgoing call whose request was queued or went in several frames. An outgoing call
-    /// sets it under the gate, before the frame is visible; the holder of the reader role sets it for an incoming one.
+    /// Not known, so false, for a two-way outgoing call whose request was queued or went in several frames. An outgoing
+    /// call sets it under the gate, before the frame is visible; the holder of the reader role sets it for an incoming
+    /// one.
     /// </summary>
-    public bool IsRequestComplete { get; set; }
+    public bool IsRequestKnownComplete { get; set; }
 
     /// <summary>
     /// The bytes that the call keeps in the table until its End frame is sent. They are charged with a queued End.
@@ -79,6 +80,13 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public virtual void OnDeadline()
     {
     }
+
+    /// <summary>
+    /// Ends an incoming call whose head did not arrive completely within the limit. The watchdog calls this, while the
+    /// holder of the reader role may handle frames.
+    /// </summary>
+    public virtual void OnHeadTimedOut(TimeSpan limit) =>
+        throw new UnreachableException("Only the head of a request has a time limit.");
 
     /// <summary>Whether the user of an outgoing call has cancelled it, or its deadline has passed.</summary>
     public virtual bool IsGivenUp => false;
@@ -271,18 +279,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Handles a head that exceeds this side's limit. The receiver drops the rest of the head.</summary>
     public abstract void OnHeadTooLarge(FrameKind kind);
 
-    /// <summary>
-    /// Ends an incoming call whose head did not arrive completely within the limit. The watchdog calls this and
-    /// <see cref="OnDeadline"/>.
-    /// </summary>
-    public virtual void OnHeadTimedOut(TimeSpan limit) =>
-        throw new UnreachableException("Only the head of a request has a time limit.");
-
     /// <summary>Handles a head that would exceed the budget. The receiver has dropped it.</summary>
     public abstract void OnHeadOverBudget(BufferBudget full);
 
     /// <summary>
-    /// Handles the end of an outgoing call whose head was dropped: <paramref name="full"/> had no room, or it is null,
+    /// Handles the end of an outgoing call whose head was dropped: it would have exceeded <paramref name="full"/>, or
+    /// that is null,
     /// and the call had ended on this side.
     /// </summary>
     public virtual void OnEndDropped(BufferBudget? full) => throw new UnreachableException();
@@ -334,7 +336,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         _isWaitOver = false;
         _isEndedByPeer = false;
         _isAwaited = false;
-        IsRequestComplete = false;
+        IsRequestKnownComplete = false;
         MessagesDue = 0;
         Id = CallId.None;
         PartialHead = null;
@@ -344,7 +346,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     private bool HasNoWaitingThread => IsWaitOver || !_isAwaited;
 
     private ProtocolException NotExpected(string what) =>
-        new($"A {what} for call {Id} from the side that may not send it.");
+        new($"The peer sent a {what} for call {Id}, which only this side may send.");
 }
 
 /// <summary>User code of a call that is ready to run; several kinds can be pending at once.</summary>

@@ -15,7 +15,7 @@ internal sealed partial class ConnectionReader
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MaxRecordsPerCheck = 64;
 
-    // The records that a one-way call reads to find room: as many as the End frames of a full default window.
+    // The records that a one-way call reads to free capacity: as many as the End frames of a full default window.
     private const int MaxRecordsPerAvailableRead = 512;
 
     // The number of polls after which a caller that always finds records reads the clock.
@@ -47,7 +47,7 @@ internal sealed partial class ConnectionReader
 
     /// <summary>
     /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile it runs the callbacks for this
-    /// call. If this call is itself made in a callback, it also runs those for the calls before it in the chain.
+    /// call. If this call is itself made in a callback, it also runs those for the calls in front of it in the chain.
     /// </summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
@@ -93,11 +93,11 @@ internal sealed partial class ConnectionReader
 
     /// <summary>
     /// Reads the available records, up to 512, if the reader role is free. They may be End frames of one-way calls, for
-    /// which no thread is woken. The caller then checks for room and ensures that there is a reader.
+    /// which no thread is woken. The caller then checks for capacity and ensures that there is a reader.
     /// </summary>
     public void ReadAvailable()
     {
-        // The role first: only its holder may touch the ring, which a close unmaps once the role is retired.
+        // The role first: only its holder may touch the ring, which a close unmaps once the role has ended.
         if (_link.IsClosed || !_role.TryTake())
         {
             return;
@@ -226,12 +226,18 @@ internal sealed partial class ConnectionReader
                     return;
                 }
 
-                if (Arm(WakeMethods.Futex) && !mine.IsWaitOver)
+                try
                 {
-                    Sleep(mine, localEvents, left, since);
+                    if (Arm(WakeMethods.Futex) && !mine.IsWaitOver)
+                    {
+                        Sleep(mine, localEvents, left, since);
+                    }
                 }
-
-                _ring.Disarm();
+                finally
+                {
+                    // After an exception, too: no other reader may take the ring for armed.
+                    _ring.Disarm();
+                }
             }
 
             EndIfExpired(mine, hasDeadline);

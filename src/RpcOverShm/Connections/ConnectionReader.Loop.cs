@@ -268,13 +268,6 @@ internal sealed partial class ConnectionReader
         return now - begun >= s_maxRunTicks;
     }
 
-    private void End()
-    {
-        _role.Retire();
-        _onClosed();
-        _link.Leave();
-    }
-
     /// <summary>
     /// Receives records, with the role held, until user code is pending, the ring is empty or the run must end. Returns
     /// whether the run is over: the ring is empty, a caller blocks, the link is closed, or the bound of records or time

@@ -72,7 +72,7 @@ internal sealed partial class ConnectionReader : EventSource
 
     /// <summary>
     /// Whether a frame may arrive that must be read at once. That is always so on the side that accepted the link and
-    /// on a side that serves calls. On any other side it is so while a call waits for its response or for room.
+    /// on a side that serves calls. On any other side it is so while a call waits for its response or for capacity.
     /// </summary>
     private bool ExpectsFrames => _link.IsAcceptor
         || _receiver.IsServing
@@ -195,8 +195,8 @@ internal sealed partial class ConnectionReader : EventSource
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
 
-        // StoreLoad: Arm is a full fence after the room was returned. A call that this check misses checks for room
-        // later and finds it.
+        // StoreLoad: Arm is a full fence after the capacity was returned. A call that this check misses checks for
+        // capacity later and finds it.
         if (_sender.OneWayCalls.HasWaiters)
         {
             _sender.WakeOneWay(onlyIfHalfFree: false);
@@ -255,6 +255,20 @@ internal sealed partial class ConnectionReader : EventSource
 
         // The role was released again, so check for callers that came meanwhile.
         SignalCallersIfFree();
+    }
+
+    /// <summary>Ends the connection. Holder only.</summary>
+    private void End()
+    {
+        _role.End();
+        try
+        {
+            _onClosed();
+        }
+        finally
+        {
+            _link.Leave();
+        }
     }
 
     /// <summary>

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -78,11 +79,21 @@ internal sealed class FrameReceiver
         return true;
     }
 
+    /// <summary>
+    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
+    /// </summary>
+    public void Close() => _head = [];
+
     private ConnectionCall? Dispatch(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         if (frame.Call.IsNone)
         {
-            DispatchToConnection(frame);
+            if (frame.Kind != FrameKind.GoAway)
+            {
+                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+            }
+
+            _onGoAway();
             return null;
         }
 
@@ -135,18 +146,6 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    private void DispatchToConnection(in FrameHeader frame)
-    {
-        switch (frame.Kind)
-        {
-            case FrameKind.GoAway:
-                _onGoAway();
-                break;
-            default:
-                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
-        }
-    }
-
     private ConnectionCall Accept(in FrameHeader frame, int payloadBytes)
     {
         if (_accept is null)
@@ -176,14 +175,16 @@ internal sealed class FrameReceiver
     private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-        call.IsRequestComplete = isWhole; // set before the method starts, because the report of its failure reads it
+
+        // Set before the method starts, because the report of its failure reads it.
+        call.IsRequestKnownComplete = isWhole;
         try
         {
             DispatchToCall(call, frame, payload);
         }
         catch
         {
-            call.IsRequestComplete = false; // The last frame is a violation, so the call ends with the connection.
+            call.IsRequestKnownComplete = false; // The last frame is a violation, so the call ends with the connection.
             throw;
         }
 
@@ -211,7 +212,8 @@ internal sealed class FrameReceiver
         // which has a status.
         if ((frame.Flags & FrameFlags.HalfClose) != 0 && call.Id.IsFromAcceptor == _link.IsAcceptor)
         {
-            throw new ProtocolException($"A half-close of call {call.Id} from the side that may not send it.");
+            throw new ProtocolException(
+                $"The peer sent a half-close of call {call.Id}, which only this side may send.");
         }
 
         switch (frame.Kind)
@@ -244,7 +246,8 @@ internal sealed class FrameReceiver
         bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
         if (!isChunk && (frame.Kind == FrameKind.CallStart) == isStartedHere)
         {
-            throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
+            throw new ProtocolException(
+                $"The peer sent a {frame.Kind} frame for call {call.Id}, which only this side may send.");
         }
 
         if (isChunk != call.PartialHead is not null)
@@ -326,11 +329,6 @@ internal sealed class FrameReceiver
         }
     }
 
-    /// <summary>
-    /// Releases the buffer for heads. Methods of one-way calls may keep this object alive long after the connection.
-    /// </summary>
-    public void Close() => _head = [];
-
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
@@ -374,7 +372,13 @@ internal sealed class FrameReceiver
                 EndingCall = null;
                 break;
             default:
-                throw new ProtocolException($"A head of kind {kind}.");
+                throw new ProtocolException(
+                    $"The peer sent a head in a {kind} frame. Only CallStart, Headers and End have one.");
         }
     }
 }
+
+/// <summary>Bounds what the peer of a connection that accepts calls can make this side keep.</summary>
+/// <param name="BufferBudget">Counts the bytes of requests, of incomplete heads and of unsent frames.</param>
+/// <param name="HeadTimeout">The time for the head of a request that comes in several records.</param>
+internal sealed record IncomingBounds(BufferBudget BufferBudget, TimeSpan HeadTimeout);

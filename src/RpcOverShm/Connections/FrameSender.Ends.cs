@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace RpcOverShm.Connections;
 
 /// <content>The ends of calls: dropped frames, messages that stop early, and cancels.</content>
@@ -41,16 +43,15 @@ internal sealed partial class FrameSender
     }
 
     /// <summary>
-    /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry. Returns
-    /// false while the holder of the reader role sends frames of the call.
+    /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry.
     /// </summary>
-    public bool TryDropRefused(ConnectionCall call)
+    public void DropRefused(ConnectionCall call)
     {
-        bool isFree;
         bool hasMoved;
         using (SendGate.Scope scope = _gate.Enter())
         {
-            isFree = !call.Sending.Is(SendStateFlags.ReaderSends);
+            Debug.Assert(
+                !call.Sending.Is(SendStateFlags.ReaderSends), "The role's holder has sent before it handled the End.");
             hasMoved = _queue.Remove(call);
         }
 
@@ -59,8 +60,6 @@ internal sealed partial class FrameSender
             // The calls that were queued behind the removed call may need less space.
             SendReady();
         }
-
-        return isFree;
     }
 
     /// <summary>
@@ -94,7 +93,8 @@ internal sealed partial class FrameSender
             }
 
             // A one-way call whose last frame was written has completed, so it is not cancelled.
-            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel || (call.IsOneWay && call.IsRequestComplete))
+            if (phase != CallSendPhase.Open || scope.IsClosed || !isCancel
+                || (call.IsOneWay && call.IsRequestKnownComplete))
             {
                 return;
             }

@@ -83,7 +83,9 @@ internal sealed partial class FrameSender
             call.Sending.Credit += bytes;
             if (call.Sending.Credit > PeerLimits.LargestCallWindow)
             {
-                throw new ProtocolException($"Credit of {call.Sending.Credit} bytes for call {call.Id}.");
+                throw new ProtocolException(
+                    $"The peer has granted {call.Sending.Credit} bytes of credit for call {call.Id}; at most "
+                    + $"{PeerLimits.LargestCallWindow} are allowed.");
             }
 
             if (scope.IsClosed || !call.Sending.HasQueued)

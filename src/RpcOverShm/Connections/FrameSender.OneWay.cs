@@ -16,11 +16,11 @@ internal sealed partial class FrameSender
         }
     }
 
-    /// <summary>Returns a task that completes when a one-way call that waits for room must try again.</summary>
-    public Task WhenMayRetryAsync(ConnectionCall call)
+    /// <summary>Returns a task that completes when a one-way call that waits for capacity must try again.</summary>
+    public Task WhenCapacityMayBeFreeAsync(ConnectionCall call)
     {
         using SendGate.Scope scope = _gate.Enter();
-        return OneWayCalls.WhenMayRetryAsync(call);
+        return OneWayCalls.WhenCapacityMayBeFreeAsync(call);
     }
 
     /// <summary>

@@ -39,7 +39,7 @@ internal sealed partial class FrameSender
     {
         _link = link;
         Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
-        Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor, link.OwnLimits.CallWindow);
+        Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor, link.OwnLimits.OneWayWindow);
         OneWayCalls = new OneWayCalls(Outgoing, link.PeerLimits);
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
@@ -60,7 +60,7 @@ internal sealed partial class FrameSender
     /// <summary>Requests a run of <see cref="SendQueued"/> on the event loop. Set before anything is sent.</summary>
     public Action? RequestLoop { get; set; }
 
-    /// <summary>The outgoing one-way calls: their room, and the callers that wait for it.</summary>
+    /// <summary>The outgoing one-way calls: their window, and the callers that wait for capacity.</summary>
     public OneWayCalls OneWayCalls { get; }
 
     /// <summary>Whether queued frames wait for the event loop to send them.</summary>
@@ -78,7 +78,7 @@ internal sealed partial class FrameSender
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
     /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
     /// <see cref="FlushDeferred"/>; otherwise this method is a full fence after the call was counted. A one-way call
-    /// may have to wait for room; the caller has set its cost without the head.
+    /// may have to wait for capacity; the caller has set its cost without the head.
     /// </summary>
     public StartResult Start(
         ConnectionCall call,
@@ -304,4 +304,22 @@ internal sealed partial class FrameSender
         scope.PublishOnExit();
         return _writer.Corruption is null ? result : TurnResult.Idle;
     }
+}
+
+/// <summary>The result of starting a call.</summary>
+internal enum StartResult
+{
+    /// <summary>The connection is closed or retired; the call may start on another one.</summary>
+    Closed,
+
+    Started,
+
+    /// <summary>The call was abandoned before it was sent.</summary>
+    Abandoned,
+
+    /// <summary>The peer's limit of concurrent calls is reached.</summary>
+    TooManyCalls,
+
+    /// <summary>The one-way call waits for capacity: the peer has not ended enough of the earlier ones.</summary>
+    WindowFull,
 }

@@ -11,8 +11,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 {
-    /// <summary>The maximum bytes of a message per record. A chunk and its copy both stay in the L2 cache.</summary>
-    public const int ChunkBytes = 32 << 10;
+    /// <summary>The maximum bytes of a message per record. A part and its copy both stay in the L2 cache.</summary>
+    public const int MaxPartBytes = 32 << 10;
 
     /// <summary>The credit that each message record costs besides its bytes, so empty messages are not free.</summary>
     public const int CreditPerRecord = RecordHeader.SizeBytes;
@@ -58,7 +58,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         SetPhase(call, kind, isLast: true);
         if (kind == FrameKind.CallStart)
         {
-            call.IsRequestComplete = (flags & FrameFlags.HalfClose) != 0;
+            call.IsRequestKnownComplete = (flags & FrameFlags.HalfClose) != 0;
         }
 
         PublishIfLarge();
@@ -95,7 +95,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             Finish(call, frame);
             if (call.IsOneWay && (frame.Flags & FrameFlags.HalfClose) != 0)
             {
-                call.IsRequestComplete = true;
+                call.IsRequestKnownComplete = true;
                 call.OnOneWaySent();
             }
         }
@@ -254,7 +254,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// </summary>
     private int GetNextRecordLength(ConnectionCall call, FrameFlags flags, int length)
     {
-        int most = Math.Min(length, ChunkBytes);
+        int most = Math.Min(length, MaxPartBytes);
         if (most > _ring.MaxPayloadBytes)
         {
             _ring.WantGrowth();
@@ -291,7 +291,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         call.Sending.Set(SendStateFlags.MessageBegun, !isLast);
-        call.IsRequestComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
+        call.IsRequestKnownComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
         PublishIfLarge();
         return true;
     }

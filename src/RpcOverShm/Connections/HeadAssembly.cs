@@ -31,7 +31,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>Whether the head exceeds this side's limit.</summary>
     public bool IsTooLarge { get; private set; }
 
-    /// <summary>The budget that had no room for the head; null if it was not dropped for that.</summary>
+    /// <summary>The budget that the head would have exceeded; null if it was not dropped for that.</summary>
     public BufferBudget? Exceeded { get; private set; }
 
     /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>

@@ -22,7 +22,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
     private long _oneWayBytes; // the cost of the one-way calls that have not ended
 
     /// <summary>Counts the active calls, one-way calls included.</summary>
-    public DrainCounter Active { get; } = new();
+    public DrainCounter ActiveCounter { get; } = new();
 
     /// <summary>Adds a call under the id that the peer has assigned.</summary>
     /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
@@ -44,15 +44,15 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
 
         block.Generations[index] = id.Generation;
         call.Id = id;
-        Active.Add();
+        ActiveCounter.Add();
         Volatile.Write(ref block.Calls[index], call);
     }
 
     /// <summary>
     /// Adds a one-way call. Its cost counts until its End is written to the ring. The peer counts the same records in
-    /// the same order and learns of an End later, so it never finds more room than this side.
+    /// the same order and learns of an End later, so it never finds more of the window free than this side.
     /// </summary>
-    /// <exception cref="ProtocolException">The peer may not use this id now, or has no room for the call.</exception>
+    /// <exception cref="ProtocolException">The peer may not use this id now, or the window is full.</exception>
     public void AddOneWay(CallId id, ConnectionCall call, int payloadBytes)
     {
         long before = Volatile.Read(ref _oneWayBytes);
@@ -110,7 +110,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         }
 
         Volatile.Write(ref block.Calls[index], null);
-        Active.Remove();
+        ActiveCounter.Remove();
         if (call.IsOneWay)
         {
             Interlocked.Add(ref _oneWayBytes, -call.Sending.OneWayCost);

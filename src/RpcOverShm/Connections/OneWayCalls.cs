@@ -4,7 +4,7 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The outgoing one-way calls of one connection: the cost of those whose End was not received, and the callers that
-/// wait for room, first come first served. Guarded by the gate of the sender, except where a member says that any
+/// wait for capacity, first come first served. Guarded by the gate of the sender, except where a member says that any
 /// thread may call it.
 /// </summary>
 internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
@@ -26,11 +26,11 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     /// <summary>The cost of the calls whose End was not received.</summary>
     public long Bytes => _started - Volatile.Read(ref _returned);
 
-    private bool HasCapacity => Bytes < peer.CallWindow && HasSlot(calls.OneWayCounter.Count);
+    private bool HasCapacity => Bytes < peer.OneWayWindow && HasSlot(calls.OneWayCounter.Count);
 
     /// <summary>
-    /// Adds a call and its cost if there is room and no earlier call waits. Otherwise the call joins the waiting calls;
-    /// see <see cref="WhenMayRetryAsync"/>.
+    /// Adds a call and its cost if there is capacity and no earlier call waits. Otherwise the call joins the waiting
+    /// calls; see <see cref="WhenCapacityMayBeFreeAsync"/>.
     /// </summary>
     public bool TryAdd(ConnectionCall call)
     {
@@ -46,24 +46,24 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
             _waiters.AddLast(node);
             _hasWaiters = true;
         }
-        else if (node.Value.MayRetry.Task.IsCompleted)
+        else if (node.Value.Turn.Task.IsCompleted)
         {
             node.Value.WaitAgain();
         }
 
-        // StoreLoad: the call joins the waiting ones before it checks for room again. A reader returns room before it
+        // StoreLoad: the call joins the waiting ones before it checks for capacity again. A reader returns it before it
         // checks for waiting calls, at the latest after it has armed the ring.
         Interlocked.MemoryBarrier();
         return TryAddNow(call);
     }
 
     /// <summary>Returns a task that completes when a waiting call must try again, or when it no longer waits.</summary>
-    public Task WhenMayRetryAsync(ConnectionCall call) =>
+    public Task WhenCapacityMayBeFreeAsync(ConnectionCall call) =>
         _byCall.TryGetValue(call, out LinkedListNode<WaitingCall>? node)
-            ? node.Value.MayRetry.Task
+            ? node.Value.Turn.Task
             : Task.CompletedTask;
 
-    /// <summary>Returns the room of a call that has ended or was not sent. Any thread may call this.</summary>
+    /// <summary>Returns the capacity of a call that has ended or was not sent. Any thread may call this.</summary>
     public void Return(ConnectionCall call) => Interlocked.Add(ref _returned, call.Sending.OneWayCost);
 
     /// <summary>Ends the wait of a call that has started, has ended, or starts on another connection.</summary>
@@ -73,27 +73,27 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
         {
             _waiters.Remove(node);
             _hasWaiters = _waiters.Count > 0;
-            node.Value.MayRetry.TrySetResult();
+            node.Value.Turn.TrySetResult();
         }
 
         WakeFirst();
     }
 
-    /// <summary>Has the first waiting call try again, if there is room for it.</summary>
+    /// <summary>Has the first waiting call try again, if there is capacity for it.</summary>
     public void WakeFirst()
     {
         if (_waiters.First is { } first && HasCapacity)
         {
-            first.Value.MayRetry.TrySetResult();
+            first.Value.Turn.TrySetResult();
         }
     }
 
     /// <summary>
-    /// As <see cref="WakeFirst"/>, once half of the room is free: a caller is not woken for each call that ends.
+    /// As <see cref="WakeFirst"/>, once half of the window is free: a caller is not woken for each call that ends.
     /// </summary>
     public void WakeFirstIfHalfFree()
     {
-        if (Bytes <= peer.CallWindow / 2)
+        if (Bytes <= peer.OneWayWindow / 2)
         {
             WakeFirst();
         }
@@ -106,7 +106,7 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
     {
         foreach (WaitingCall waiter in _waiters)
         {
-            waiter.MayRetry.TrySetResult();
+            waiter.Turn.TrySetResult();
         }
     }
 
@@ -145,9 +145,9 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
         /// Completes when the call is to try again. For a blocking call, the continuation signals its thread and runs
         /// under the gate: no thread of the pool is needed for that.
         /// </summary>
-        public TaskCompletionSource MayRetry { get; private set; } = null!;
+        public TaskCompletionSource Turn { get; private set; } = null!;
 
-        public void WaitAgain() => MayRetry = new TaskCompletionSource(
+        public void WaitAgain() => Turn = new TaskCompletionSource(
             Call.Latch is null ? TaskCreationOptions.RunContinuationsAsynchronously : TaskCreationOptions.None);
     }
 }

@@ -19,16 +19,7 @@ internal static class DeferredLog
     private static int s_dropped;
 
     /// <summary>Whether all entries so far were written.</summary>
-    public static bool IsEmpty
-    {
-        get
-        {
-            using (s_lock.Enter())
-            {
-                return s_pending == 0;
-            }
-        }
-    }
+    public static bool IsEmpty => Volatile.Read(ref s_pending) == 0;
 
     /// <summary>Queues an entry, or drops it if too many are pending.</summary>
     public static void Write(ILogger logger, Action<ILogger> entry)

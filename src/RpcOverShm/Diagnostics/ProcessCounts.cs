@@ -14,7 +14,7 @@ internal static class ProcessCounts
     static ProcessCounts()
     {
         Now(TelemetryNames.ClientActiveCalls, "{call}", "Outgoing calls that have not ended.", () =>
-            [new(Sum(static one => one.OutgoingCount))]);
+            [new(Sum(static one => one.OutgoingTwoWayCount))]);
         Now(TelemetryNames.ServerActiveCalls, "{call}", "Incoming calls that have not ended.", () =>
             [new(Sum(static one => one.IncomingCount))]);
         Now(TelemetryNames.QueuedCalls, "{call}", "Incoming calls that wait for their turn.", () =>
@@ -115,7 +115,7 @@ internal interface ICountedConnection
     /// <summary>Whether this process accepted the connection as a server.</summary>
     bool IsAccepted { get; }
 
-    int OutgoingCount { get; }
+    int OutgoingTwoWayCount { get; }
 
     int IncomingCount { get; }
 

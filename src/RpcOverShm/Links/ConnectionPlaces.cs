@@ -61,16 +61,7 @@ internal sealed class ConnectionPlaces
     }
 
     /// <summary>The connections that have a place.</summary>
-    public int Count
-    {
-        get
-        {
-            using (_lock.Enter())
-            {
-                return _count;
-            }
-        }
-    }
+    public int Count => Volatile.Read(ref _count);
 
     /// <summary>
     /// Takes a place. Returns null on success, else the limit that is reached. The holder of a place calls

@@ -18,7 +18,7 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
     /// <summary>The number of slots that a call id can express.</summary>
     public const uint CallsPerConnection = CallId.SlotCount;
 
-    /// <summary>More than the largest chunk (32 KiB), so that a whole chunk fits into an unused window.</summary>
+    /// <summary>More than the largest part (32 KiB), so that a whole part fits into an unused window.</summary>
     public const uint SmallestCallWindow = 64 << 10;
 
     public const uint LargestCallWindow = 1 << 30;
@@ -30,6 +30,9 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
     /// failures depend on it.
     /// </summary>
     public uint MaxRunning { get; init; }
+
+    /// <summary>The cost of the one-way calls of a connection, all together, from which on no more may start.</summary>
+    public uint OneWayWindow => CallWindow;
 
     public static PeerLimits Decode(ReadOnlySpan<byte> bytes) => new(
         BinaryPrimitives.ReadInt64LittleEndian(bytes),

@@ -101,7 +101,7 @@ internal sealed unsafe class RingWriter
             return true;
         }
 
-        Debug.Assert((uint)payloadLength <= (uint)_maxPayload, "The caller cuts what is larger into chunks.");
+        Debug.Assert((uint)payloadLength <= (uint)_maxPayload, "The caller cuts what is larger into parts.");
         long index = _tail & (_capacity - 1);
         long padding = index + needed > _capacity ? _capacity - index : 0;
         if (!HasRoom(padding + needed, isControl ? _capacity : _capacity - _controlReserve))

@@ -9,12 +9,12 @@ namespace RpcOverShm.Scheduling;
 /// <code>
 ///  63                                   2 1 0
 ///  +-------------------------------------+---+
-///  | generation                          | S |   S: 0 free, 1 reading, 3 retired (final)
+///  | generation                          | S |   S: 0 free, 1 reading, 3 ended (final)
 ///  +-------------------------------------+---+
 ///
 ///   free --TryTake--> reading --Release--> free
 ///                        |
-///                        +--Retire--> retired
+///                        +--End--> ended
 /// </code>
 /// TryTake increments the generation, so equal words mean that nobody has read in between.
 /// </summary>
@@ -27,16 +27,16 @@ internal sealed class ReaderRole(bool isOfLoopOnly = false)
     private const long StateMask = 3;
     private const long Free = 0;
     private const long Reading = 1;
-    private const long Retired = 3;
+    private const long Ended = 3;
     private const long OneGeneration = 4;
 
     private long _word;
 
-    /// <summary>Whether the role can be taken: no thread holds it, and it is not retired.</summary>
+    /// <summary>Whether the role can be taken: no thread holds it, and it has not ended.</summary>
     public bool IsFree => (Volatile.Read(ref _word) & StateMask) == Free;
 
     /// <summary>Whether the role has ended: no thread ever reads this ring again.</summary>
-    public bool IsRetired => (Volatile.Read(ref _word) & StateMask) == Retired;
+    public bool HasEnded => (Volatile.Read(ref _word) & StateMask) == Ended;
 
     public bool IsOfLoopOnly => isOfLoopOnly;
 
@@ -84,9 +84,9 @@ internal sealed class ReaderRole(bool isOfLoopOnly = false)
     }
 
     /// <summary>Ends the role: no thread reads this ring again, and its memory may be unmapped.</summary>
-    public void Retire()
+    public void End()
     {
-        Debug.Assert((_word & StateMask) == Reading, "Only the holder retires the role.");
-        Interlocked.Exchange(ref _word, _word | Retired);
+        Debug.Assert((_word & StateMask) == Reading, "Only the holder ends the role.");
+        Interlocked.Exchange(ref _word, _word | Ended);
     }
 }

@@ -52,16 +52,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     }
 
     /// <summary>The number of closes that are in progress.</summary>
-    public int Closing
-    {
-        get
-        {
-            using (_lock.Enter())
-            {
-                return _closing;
-            }
-        }
-    }
+    public int Closing => Volatile.Read(ref _closing);
 
     /// <summary>Closes a descriptor that a peer has passed. Returns at once.</summary>
     public void Close(SafeHandle handle) => Add(handle);

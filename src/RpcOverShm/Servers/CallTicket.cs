@@ -27,7 +27,7 @@ internal sealed class CallTicket(ServerCall call, RunningCall? parent = null, Co
     /// <summary>Whether a running call may wait for this one.</summary>
     public bool IsInChain => Parent is not null || callbackOrigin is { IsOneWay: false };
 
-    /// <summary>The number of calls before this one in its chain.</summary>
+    /// <summary>The number of calls in front of this one in its chain.</summary>
     public int Depth =>
         callbackOrigin is not null ? 1 + callbackOrigin.Depth : Parent is not null ? 1 + Parent.Depth : 0;
 

@@ -11,7 +11,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
-    : IServerStreamWriter<TResponse>, IMessageChunkSink, IDisposable
+    : IServerStreamWriter<TResponse>, IMessagePartSink, IDisposable
     where TResponse : class
 {
     private const string IsCompleteText = "Can't write the message because the request is complete.";
@@ -86,7 +86,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         _ = _lastWrite.Observed();
     }
 
-    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength)
+    int IMessagePartSink.SendPart(ReadOnlySpan<byte> part, int wholeLength)
     {
         int sent = call.SendPart(FrameFlags.None, part, wholeLength);
         _hasSentPart |= sent > 0;

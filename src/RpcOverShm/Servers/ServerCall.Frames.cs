@@ -130,7 +130,7 @@ internal sealed partial class ServerCall
     {
         // A complete one-way request is served even if its client has left. The close does not wait for such methods:
         // they may run for long.
-        if (!IsOneWay || !IsRequestComplete || !owner.TryOrphan(this))
+        if (!IsOneWay || !IsRequestKnownComplete || !owner.TryOrphan(this))
         {
             EndWithoutResponse();
             Connection.Sender.Forget(this);
@@ -291,5 +291,6 @@ internal sealed partial class ServerCall
         : _isRefused || (_handler is null && PartialHead is null)
             ? null
             : throw new ProtocolException(
-                $"A message of call {Id} {(_handler is null ? "before its start" : "after the end of messages")}.");
+                $"The peer sent a message of call {Id} "
+                + $"{(_handler is null ? "before its start" : "after the end of its messages")}.");
 }

@@ -8,7 +8,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <content>The response of a call: its headers, its messages and the End frame.</content>
-internal sealed partial class ServerCall : IMessageChunkSink
+internal sealed partial class ServerCall : IMessagePartSink
 {
     private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
 
@@ -34,7 +34,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// The status with which the call has ended: the one that was sent, or <see cref="StatusCode.Unavailable"/> if the
     /// connection ended first. For a call that has ended.
     /// </summary>
-    public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _endState) & (EndMark - 1));
+    public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _sentStatus) & (EndMark - 1));
 
     // The client's.
     private long MetadataLimit => Connection.PeerLimits.MaxMetadataBytes;
@@ -101,7 +101,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
         return sent;
     }
 
-    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+    int IMessagePartSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         SendPart(FrameFlags.Single, part, wholeLength);
 
     /// <summary>
@@ -279,7 +279,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     {
         // The client sees any other code as Unknown.
         int code = (uint)status <= (uint)StatusCode.Unauthenticated ? (int)status : (int)StatusCode.Unknown;
-        return Interlocked.CompareExchange(ref _endState, EndMark | code, 0) == 0;
+        return Interlocked.CompareExchange(ref _sentStatus, EndMark | code, 0) == 0;
     }
 
     private bool EndOnce(
@@ -356,7 +356,7 @@ internal sealed partial class ServerCall : IMessageChunkSink
     // The failure is logged here, because the client may have no handler for it or may be gone.
     private void ReportOneWay(Status status, bool isLogged)
     {
-        if (!IsRequestComplete && !_isRefused)
+        if (!IsRequestKnownComplete && !_isRefused)
         {
             return; // the request is incomplete, so the client itself ended the call
         }

@@ -79,9 +79,10 @@ internal sealed partial class ServerConnection
     /// <summary>Continues with a call that was let into the gate at which it waited.</summary>
     public void OnGateEntered(CallTicket ticket)
     {
-        if (Connection.CloseReason is not null)
+        // A one-way call still runs.
+        if (Connection.CloseReason is not null && !ticket.Call.IsOneWay)
         {
-            ticket.Call.EndUnlessOneWay();
+            ticket.Call.EndWithoutResponse();
         }
 
         AdvanceStage(ticket);

@@ -78,7 +78,7 @@ internal sealed partial class ServerConnection
     public bool IsSameProcess { get; }
 
     /// <summary>Counts the one-way calls whose methods run or wait: they outlive the connection.</summary>
-    public DrainCounter OneWayMethods { get; } = new();
+    public DrainCounter OneWayMethodCounter { get; } = new();
 
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
@@ -119,7 +119,7 @@ internal sealed partial class ServerConnection
 
         if (isOneWay)
         {
-            OneWayMethods.Add();
+            OneWayMethodCounter.Add();
         }
 
         Volatile.Write(ref _admitted, _admitted + 1);
@@ -180,7 +180,7 @@ internal sealed partial class ServerConnection
             Connection.Sender.Forget(call);
         }
 
-        OneWayMethods.RemoveByAnyThread();
+        OneWayMethodCounter.RemoveByAnyThread();
     }
 
     /// <summary>
@@ -214,7 +214,7 @@ internal sealed partial class ServerConnection
     /// </summary>
     public async Task WhenOrphansEndAsync()
     {
-        if (OneWayMethods.Count > 0)
+        if (OneWayMethodCounter.Count > 0)
         {
             _orphanBudget.TakeAnyway(ClosedBytes);
             await WhenNoOneWayAsync().ConfigureAwait(false);
@@ -223,5 +223,6 @@ internal sealed partial class ServerConnection
     }
 
     /// <summary>Completes when no method of a one-way call runs or waits.</summary>
-    public Task WhenNoOneWayAsync() => OneWayMethods.Total == 0 ? Task.CompletedTask : OneWayMethods.WhenEmptyAsync();
+    public Task WhenNoOneWayAsync() =>
+        OneWayMethodCounter.Total == 0 ? Task.CompletedTask : OneWayMethodCounter.WhenEmptyAsync();
 }

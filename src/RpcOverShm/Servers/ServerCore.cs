@@ -100,7 +100,7 @@ internal sealed class ServerCore
         }
 
         Task idle = Task.WhenAll(connections.Select(connection => connection.WhenIdleAsync()));
-        await WaitAsync(idle, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(idle, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await WaitForClientsAsync(connections, graceEnded).ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
         {
@@ -110,12 +110,12 @@ internal sealed class ServerCore
         // The last responses may still wait for space in a full ring. The timeout is for a client that does not read.
         Task flushed = Task.WhenAll(
             connections.Select(connection => connection.Connection.WhenIncomingCallsEndAsync()));
-        await WaitAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        await WaitAtMostAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
 
         // Wait for the handlers of the user for the ends of sessions.
         Task sessionsEnded = Task.WhenAll(connections.Select(one => one.SessionEnded));
-        await WaitAsync(sessionsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(sessionsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
     }
 
@@ -126,9 +126,9 @@ internal sealed class ServerCore
     private static async Task WaitForClientsAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task closed = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
-        await WaitAsync(closed, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(closed, WaitBounds.SafetyTimeout, graceEnded).ConfigureAwait(false);
         Task oneWayCallsEnded = Task.WhenAll(connections.Select(connection => connection.WhenNoOneWayAsync()));
-        await WaitAsync(oneWayCallsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(oneWayCallsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
     }
 
     // Waits for the release of instances, and for a short time even after the grace period. A method that ignores its
@@ -136,11 +136,11 @@ internal sealed class ServerCore
     private async Task ReleaseAsync(ServerConnection[] connections, CancellationToken graceEnded)
     {
         Task sessionInstances = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(sessionInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(sessionInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        await WaitAtMostAsync(sessionInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(sessionInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         Task serverInstances = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(serverInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
-        await WaitAsync(serverInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        await WaitAtMostAsync(serverInstances, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
+        await WaitAtMostAsync(serverInstances, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
     private static async Task CloseAsync(ServerConnection[] connections)
@@ -153,7 +153,7 @@ internal sealed class ServerCore
         await Task.WhenAll(connections.Select(connection => connection.Connection.Closed)).ConfigureAwait(false);
     }
 
-    private static async Task WaitAsync(Task task, TimeSpan longest, CancellationToken graceEnded)
+    private static async Task WaitAtMostAsync(Task task, TimeSpan longest, CancellationToken graceEnded)
     {
         try
         {
@@ -161,7 +161,7 @@ internal sealed class ServerCore
         }
         catch (Exception exception) when (exception is TimeoutException or OperationCanceledException)
         {
-            // The caller continues after the timeout.
+            // The caller continues after the timeout, or after the grace period.
         }
     }
 
@@ -194,7 +194,7 @@ internal sealed class ServerCore
             connection.StopAccepting();
             connection.EndAllCalls(StatusMapping.ServerStopping);
             connection.Connection.Start();
-            PoolWork.Queue(Reject, connection);
+            PoolWork.Queue(static one => one.Connection.Close(s_stopped), connection);
             return;
         }
 
@@ -211,8 +211,6 @@ internal sealed class ServerCore
         connection.SessionEnded = EndSessionWhenClosedAsync(connection, session);
         connection.Connection.Start();
     }
-
-    private static void Reject(ServerConnection connection) => connection.Connection.Close(s_stopped);
 
     private async Task EndSessionWhenClosedAsync(ServerConnection connection, ServerSession session)
     {

@@ -116,7 +116,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     private static Task QuietAsync(ShmChannel channel) => Timeouts.Eventually(() => IsQuiet(channel));
 
     private static bool IsQuiet(ShmChannel channel) =>
-        channel.Connections.Current is null or { OutgoingCount: 0, OneWayCount: 0 };
+        channel.Connections.Current is null or { OutgoingTwoWayCount: 0, OutgoingOneWayCount: 0 };
 
     private static void Look(ShmChannel channel)
     {

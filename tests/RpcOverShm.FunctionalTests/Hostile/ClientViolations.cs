@@ -70,8 +70,8 @@ internal static class ClientViolations
         OnStream(
             "response headers from a client",
             peer => peer.Send(FrameKind.Headers, First, 0, head: [0, 0]),
-            "may not send it"),
-        OnStream("end from a client", peer => peer.Send(FrameKind.End, First), "may not send it"),
+            "which only this side may send"),
+        OnStream("end from a client", peer => peer.Send(FrameKind.End, First), "which only this side may send"),
         new(
             "end of a call under the server's ids",
             peer => peer.Send(FrameKind.End, new CallId(0, 1, true)),
@@ -80,17 +80,17 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.HalfClose, First);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
-        }, "after the end of messages"),
+        }, "after the end of its messages"),
         new("message after a request that was the last", peer =>
         {
             peer.Send(
                 FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
-        }, "after the end of messages"),
+        }, "after the end of its messages"),
         OnStream(
             "continuation of no message",
             peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes),
-            "went on before it began"),
+            "continued a message that had not begun"),
         OnStream("message inside a message", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
@@ -104,7 +104,7 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);
             peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
-        }, "More bytes than the 150"),
+        }, "200 bytes of a message of 150"),
         OnStream("half-close inside a message", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
@@ -159,7 +159,7 @@ internal static class ClientViolations
             {
                 await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First, 0, [], body, 8000));
             }
-        }, "bytes of messages where"),
+        }, "credit allowed"),
         new("empty messages beyond the credit", async peer =>
         {
             peer.StartStream(First);
@@ -167,11 +167,11 @@ internal static class ClientViolations
             {
                 await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First));
             }
-        }, "bytes of messages where"),
+        }, "credit allowed"),
         OnStream(
             "credit beyond any window at once",
             peer => peer.Send(FrameKind.Credit, First, argument: uint.MaxValue),
-            "Credit of"),
+            "bytes of credit"),
         new("credit beyond any window in the end", async peer =>
         {
             peer.StartStream(First);
@@ -179,7 +179,7 @@ internal static class ClientViolations
             {
                 await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Credit, First, 0, [], [], 1 << 29));
             }
-        }, "Credit of"),
+        }, "bytes of credit"),
     ];
 
     private static IEnumerable<Violation> OneWay =>

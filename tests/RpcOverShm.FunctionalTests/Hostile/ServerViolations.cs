@@ -45,13 +45,13 @@ internal static class ServerViolations
             peer => peer.Send(FrameKind.Credit, argument: 1),
             "a Credit for call 0"),
         new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "this side serves no calls"),
-        new("start of the client's own call", peer => peer.StartUnary(First), "may not send it"),
+        new("start of the client's own call", peer => peer.StartUnary(First), "which only this side may send"),
         new(
             "half a start of the client's own call",
             peer => peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, head: s_bytes),
-            "may not send it"),
-        new("half-close from the server", peer => peer.Send(FrameKind.HalfClose, First), "may not send it"),
-        new("cancel from the server", peer => peer.Send(FrameKind.Cancel, First), "may not send it"),
+            "which only this side may send"),
+        new("half-close from the server", peer => peer.Send(FrameKind.HalfClose, First), "only this side may send"),
+        new("cancel from the server", peer => peer.Send(FrameKind.Cancel, First), "which only this side may send"),
         new(
             "continuation of no message",
             peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes),
@@ -64,11 +64,11 @@ internal static class ServerViolations
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);
             peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
-        }, "More bytes than the 150"),
+        }, "200 bytes of a message of 150"),
         new(
             "credit beyond any window",
             peer => peer.Send(FrameKind.Credit, First, argument: uint.MaxValue),
-            "Credit of"),
+            "bytes of credit"),
         new("bytes of a stream", peer => peer.Send(FrameKind.Bytes, body: s_bytes), "Bytes on a connection for calls"),
     ];
 
@@ -101,6 +101,6 @@ internal static class ServerViolations
             while (await peer.SendWhenThereIsSpaceAsync(new(FrameKind.Message, First, 0, [], body, 8000)))
             {
             }
-        }, "bytes of messages where"),
+        }, "credit allowed"),
     ];
 }

@@ -170,5 +170,5 @@ internal sealed class IdleSessionTests : CallbackFixture
     private static Task QuietAsync(ShmRig rig) => Timeouts.Eventually(() => IsQuiet(rig));
 
     private static bool IsQuiet(ShmRig rig) => rig.Served.All(
-        one => one is { PendingOrRunning: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } });
+        one => one is { PendingOrRunning: 0, Connection: { IncomingCount: 0, OutgoingTwoWayCount: 0 } });
 }

@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Tests.Calls;
 
 /// <summary>Takes parts of a message, as a connection with this much room does.</summary>
-internal sealed class RecordingParts(int room) : IMessageChunkSink
+internal sealed class RecordingParts(int room) : IMessagePartSink
 {
     private readonly List<byte> _bytes = [];
     private int _room = room;

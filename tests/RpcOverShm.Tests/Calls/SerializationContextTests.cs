@@ -21,8 +21,8 @@ public class SerializationContextTests
     }
 
     [TestCase(10_000, true)]
-    [TestCase(ChunkedMessageWriter.SmallestThatLiesThere - 1, true)]
-    [TestCase(ChunkedMessageWriter.SmallestThatLiesThere, false, Description = "It has to wait in any case.")]
+    [TestCase(MessagePartWriter.SmallestThatLiesThere - 1, true)]
+    [TestCase(MessagePartWriter.SmallestThatLiesThere, false, Description = "It has to wait in any case.")]
     public void Serialize_WithTheMessageItself_CopiesNoneThatIsARecord(int length, bool isBorrowed)
     {
         byte[] array = new byte[length];

@@ -8,7 +8,7 @@ namespace RpcOverShm.Tests.Calls;
 /// <summary>Large messages that are sent while they are being serialized.</summary>
 public class SerializationInPartsTests
 {
-    private const int Chunk = FrameWriter.ChunkBytes;
+    private const int Chunk = FrameWriter.MaxPartBytes;
     private const int Large = 300_000;
 
     private readonly byte[] _message = BytePattern.Of(Large);

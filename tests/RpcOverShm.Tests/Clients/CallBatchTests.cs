@@ -34,6 +34,22 @@ internal sealed class CallBatchTests
     }
 
     [Test]
+    public async Task FirstCall_WhoseStartThrows_LeavesItsPlaceToTheNext()
+    {
+        await using var rig = new SubchannelRig();
+        ShmCallInvoker invoker = InvokerOf(rig, _batch);
+        var local = new CallOptions(deadline: new DateTime(2100, 1, 1, 0, 0, 0, DateTimeKind.Local));
+
+        Assert.That(
+            () => invoker.AsyncUnaryCall(s_method, host: null, local, "never"),
+            Throws.InvalidOperationException);
+        bool isFirst = _batch.TryAdd(new SingleResponseCall<string>(new LooseMethod(), latch: null), out bool first)
+            && first;
+
+        Assert.That(isFirst);
+    }
+
+    [Test]
     public async Task LaterCalls_AreNotPublishedBeforeTheBatchIsSent()
     {
         await using var rig = new SubchannelRig();

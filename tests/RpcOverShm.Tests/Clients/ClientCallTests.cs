@@ -98,6 +98,27 @@ internal sealed class ClientCallTests
         Assert.That((race.BothSaw, race.NeitherSaw), Is.EqualTo((0, 0)), race.ToString());
     }
 
+    // An interrupt of the blocked thread and a failure to connect need neither a token nor a deadline.
+    [Test]
+    public void Outcome_OfABlockingCallThatTwoThreadsEnd_IsSettledOnce()
+    {
+        SingleResponseCall<string> call = null!;
+        var race = new TwoThreadRace(50_000)
+        {
+            Prepare = () =>
+            {
+                call = Unary(isBlocking: true);
+                call.TryArm(default);
+            },
+            Left = () => call.Finish(Planned, isCancel: true),
+            Right = () => call.Finish(StatusMapping.ClientCancelled, isCancel: true),
+        };
+
+        race.Run();
+
+        Assert.That((race.BothSaw, race.NeitherSaw), Is.EqualTo((0, 0)), race.ToString());
+    }
+
     [Test]
     public void Response_OfACallThatIsCancelledBeforeItIsRead_IsReleased([Values] bool isBlocking)
     {
@@ -183,7 +204,7 @@ internal sealed class ClientCallTests
         Assert.That(
             _rig.Connection.StartCall(attached, FrameFlags.None, "head"u8, default),
             Is.EqualTo(StartResult.Abandoned));
-        Assert.That(_rig.Connection.OutgoingCount, Is.Zero);
+        Assert.That(_rig.Connection.OutgoingTwoWayCount, Is.Zero);
         _rig.Start(Unary(isBlocking: false)); // The peer sees this one first.
     }
 

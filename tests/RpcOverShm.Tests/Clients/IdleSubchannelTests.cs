@@ -56,7 +56,7 @@ internal sealed class IdleSubchannelTests
 
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
         server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
-        await Timeouts.Eventually(() => call.IsWaitOver && only.OutgoingCount == 0);
+        await Timeouts.Eventually(() => call.IsWaitOver && only.OutgoingTwoWayCount == 0);
         Look(rig, times: IdleTimer.QuietChecks);
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready), "The first look finds the end.");
         Look(rig);
@@ -121,6 +121,6 @@ internal sealed class IdleSubchannelTests
     {
         RecordingCall call = Start(connection);
         server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
-        await Timeouts.Eventually(() => call.IsWaitOver && connection.OutgoingCount == 0);
+        await Timeouts.Eventually(() => call.IsWaitOver && connection.OutgoingTwoWayCount == 0);
     }
 }

@@ -75,7 +75,7 @@ internal sealed class OneWayCallTests
 
         StartResult result = _rig.Connection.StartOneWay(call, FrameFlags.OneWay, "head"u8, default);
 
-        Assert.That((result, _rig.Connection.OneWayCount), Is.EqualTo((StartResult.Abandoned, 0)));
+        Assert.That((result, _rig.Connection.OutgoingOneWayCount), Is.EqualTo((StartResult.Abandoned, 0)));
         Assert.That(OutboundQueue.IsSendingOver(call), Is.True);
     }
 

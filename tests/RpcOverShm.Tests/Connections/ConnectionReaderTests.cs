@@ -167,7 +167,7 @@ public class ConnectionReaderTests
         RecordingCall[] running = [StartOneWay(rig, 40 << 10), StartOneWay(rig, 30 << 10)];
         var waiting = new RecordingCall { IsOneWay = true };
         StartResult result = rig.Sender.Start(waiting, FrameFlags.OneWay, default, default);
-        Task room = rig.Sender.WhenMayRetryAsync(waiting);
+        Task room = rig.Sender.WhenCapacityMayBeFreeAsync(waiting);
 
         rig.Sender.OneWayCalls.Return(running[1]); // less than a half of the room
         bool wasDue = room.IsCompleted;

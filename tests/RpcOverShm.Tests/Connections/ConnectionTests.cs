@@ -6,7 +6,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Connections;
 
-public class ConnectionTests
+public partial class ConnectionTests
 {
     private const string LoopThread = "RpcOverShm loop";
     private const int DescriptorsOfLoop = 2;
@@ -20,7 +20,7 @@ public class ConnectionTests
 
         pair.Run(7);
 
-        Assert.That(pair.Client.OutgoingCount, Is.Zero);
+        Assert.That(pair.Client.OutgoingTwoWayCount, Is.Zero);
         Assert.That(() => pair.Server.IncomingCount, Is.Zero.After(20_000, 2));
     }
 
@@ -84,7 +84,7 @@ public class ConnectionTests
         Array.ForEach(blocking, thread => thread.Join());
 
         pair.AssertNoLostWakeup();
-        Assert.That(pair.Client.OutgoingCount, Is.Zero);
+        Assert.That(pair.Client.OutgoingTwoWayCount, Is.Zero);
     }
 
     [Test]
@@ -171,7 +171,7 @@ public class ConnectionTests
             "caller", () => result = rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
-        // As a deadline does it: the call is done, its waiter is signalled, and all readers that sleep on the ring
+        // As a deadline does it: the call is done, its latch is signalled, and all readers that sleep on the ring
         // check again.
         await Task.Run(() =>
         {
@@ -206,59 +206,6 @@ public class ConnectionTests
 
         Array.ForEach(callers, caller => caller.Join());
         Assert.That(rig.Connection.LostWakeups, Is.Zero);
-    }
-
-    [Test]
-    public void Close_WithCallersThatBlock_EndsThemAll()
-    {
-        using var rig = new CallingRig();
-        TestThread[] callers = rig.Block(out RecordingCall[] calls, 4);
-        Array.ForEach(calls, _ => rig.Peer.Receive());
-
-        rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
-
-        Array.ForEach(callers, caller => caller.Join());
-        Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
-    }
-
-    [Test]
-    public async Task Close_WithCallsThatNobodyBlocksFor_TellsEachOnce()
-    {
-        using var rig = new CallingRig();
-        RecordingCall[] calls = [rig.Start(), rig.Start()];
-
-        rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
-        await rig.Connection.Closed.Bounded();
-
-        Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
-        Assert.That(
-            rig.Connection.StartCall(new RecordingCall(), 0, default, default), Is.EqualTo(StartResult.Closed));
-    }
-
-    [Test]
-    public async Task Close_OfOneSide_EndsTheOther()
-    {
-        using var pair = new ConnectionPair(onEvent: (_, _) => { });
-        var call = new RecordingCall();
-        pair.Client.StartCall(call, FrameFlags.None, default, default);
-
-        pair.Server.Close(new CloseReason(CloseKind.Local, "enough"));
-        await pair.Client.Closed.Bounded();
-
-        Assert.That(pair.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerLost));
-        Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerLost"]));
-    }
-
-    [Test]
-    public async Task Close_AfterGoAway_IsNoLossToTheOther()
-    {
-        using var pair = new ConnectionPair();
-        pair.Server.Sender.SendGoAway();
-
-        pair.Server.Close(new CloseReason(CloseKind.Local, "enough"));
-        await pair.Client.Closed.Bounded();
-
-        Assert.That(pair.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerClosed));
     }
 
     [Test]
@@ -344,42 +291,5 @@ public class ConnectionTests
 
         Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
         Assert.That(() => ProcessResources.CountDescriptors(), Is.LessThanOrEqualTo(most).After(20_000, 10));
-    }
-
-    [Test]
-    public async Task Close_AmongCallsOfBothKinds_EndsEveryCallSomehow()
-    {
-        for (int round = 0; round < 60; round++)
-        {
-            using var pair = new ConnectionPair();
-            using var start = new Barrier(5);
-            TestThread[] blocking = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("caller", () =>
-            {
-                start.SignalAndWait(Timeouts.Wait);
-                StartResult result = StartResult.Started;
-                while (result == StartResult.Started)
-                {
-                    var call = new RecordingCall(latch: AutoResetLatch.OfThisThread);
-                    result = pair.Client.RunCall(call, FrameFlags.None, default, default, null);
-                    Assert.That(call.IsWaitOver, Is.EqualTo(result == StartResult.Started));
-                }
-            }))];
-            Task[] awaiting = [.. Enumerable.Range(0, 2).Select(_ => Task.Run(async () =>
-            {
-                start.SignalAndWait(Timeouts.Wait);
-                while (pair.Client.CloseReason is null)
-                {
-                    Task<RecordingCall> call = pair.RunAsync(1);
-                    await Task.WhenAny(call, pair.Client.Closed).Bounded();
-                }
-            }))];
-
-            start.SignalAndWait(Timeouts.Wait);
-            Thread.SpinWait(round * 2000);
-            (round % 2 == 0 ? pair.Client : pair.Server).Close(new CloseReason(CloseKind.Local, "enough"));
-
-            Array.ForEach(blocking, thread => thread.Join());
-            await Task.WhenAll(awaiting).Bounded();
-        }
     }
 }

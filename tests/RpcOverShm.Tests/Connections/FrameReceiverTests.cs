@@ -157,11 +157,11 @@ public class FrameReceiverTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HeadContinues, [1, 2]));
         string[] begun = ["head not kept: Limit"];
         Assert.That(() => call.Events, Is.EqualTo(begun).After(20_000, 2));
-        Assert.That(rig.Connection.OutgoingCount, Is.EqualTo(1));
+        Assert.That(rig.Connection.OutgoingTwoWayCount, Is.EqualTo(1));
         rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [3]));
 
         Assert.That(() => call.Events, Is.EqualTo((string[])[.. begun, "end dropped: Limit"]).After(20_000, 2));
-        Assert.That(() => rig.Connection.OutgoingCount, Is.Zero.After(20_000, 2));
+        Assert.That(() => rig.Connection.OutgoingTwoWayCount, Is.Zero.After(20_000, 2));
         Assert.That(rig.Connection.CloseReason, Is.Null);
     }
 
@@ -192,7 +192,7 @@ public class FrameReceiverTests
         rig.Peer.Send(new RawFrame(FrameKind.CallStart, call, flags, [1, 2]));
 
         Assert.That(() => rig.Connection.CloseReason?.Kind, Is.EqualTo(CloseKind.PeerViolation).After(20_000, 2));
-        Assert.That(rig.Connection.CloseReason!.Text, Does.Contain("may not send it"));
+        Assert.That(rig.Connection.CloseReason!.Text, Does.Contain("which only this side may send"));
     }
 
     [Test]
@@ -307,7 +307,7 @@ public class FrameReceiverTests
             () => call.Events,
             Is.EqualTo((string[])["headers: 2", "message None: 1 of 1", "end HasMessage: 1, 2"]).After(20_000, 2));
         Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[7, 8, 9]));
-        Assert.That(rig.Connection.OutgoingCount, Is.Zero);
+        Assert.That(rig.Connection.OutgoingTwoWayCount, Is.Zero);
     }
 
     [Test]
@@ -319,7 +319,7 @@ public class FrameReceiverTests
         rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [2]));
 
         Assert.That(() => call.Events, Is.EqualTo((string[])["end None: 2, 0"]).After(20_000, 2));
-        Assert.That(rig.Connection.OutgoingCount, Is.Zero);
+        Assert.That(rig.Connection.OutgoingTwoWayCount, Is.Zero);
     }
 
     [Test]
@@ -331,7 +331,7 @@ public class FrameReceiverTests
         SendHead(rig.Peer, FrameKind.End, call.Id, HeadLimit + 1);
 
         Assert.That(() => call.Events, Is.EqualTo((string[])["head too large: End"]).After(20_000, 2));
-        Assert.That(() => rig.Connection.OutgoingCount, Is.Zero.After(20_000, 2));
+        Assert.That(() => rig.Connection.OutgoingTwoWayCount, Is.Zero.After(20_000, 2));
         Assert.That(rig.Connection.CloseReason, Is.Null);
         Assert.That(rig.Start().Id, Is.EqualTo(new CallId(call.Id.Slot, 2, false)));
     }
@@ -343,11 +343,11 @@ public class FrameReceiverTests
         RecordingCall call = rig.Start();
         SendHead(rig.Peer, FrameKind.Headers, call.Id, HeadLimit + 1);
         Assert.That(() => call.Events, Is.EqualTo((string[])["head too large: Headers"]).After(20_000, 2));
-        Assert.That(rig.Connection.OutgoingCount, Is.EqualTo(1));
+        Assert.That(rig.Connection.OutgoingTwoWayCount, Is.EqualTo(1));
 
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
 
-        Assert.That(() => rig.Connection.OutgoingCount, Is.Zero.After(20_000, 2));
+        Assert.That(() => rig.Connection.OutgoingTwoWayCount, Is.Zero.After(20_000, 2));
     }
 
     private static void SendHead(RawPeer peer, FrameKind kind, CallId id, int length, bool isWhole = true)

@@ -7,7 +7,7 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>Credit limits the sending, and a message of any size passes any window in pieces.</summary>
 public class FrameSenderCreditTests
 {
-    private const int Chunk = FrameWriter.ChunkBytes;
+    private const int Chunk = FrameWriter.MaxPartBytes;
     private const int Record = FrameWriter.CreditPerRecord;
 
     // Other implementations first stalled at windows that are smaller than one whole chunk.

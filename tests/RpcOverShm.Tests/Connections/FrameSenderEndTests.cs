@@ -187,16 +187,15 @@ public class FrameSenderEndTests
     }
 
     [Test]
-    public async Task TryLetGo_OfACallThatWaitsForSpace_TakesItOutAndLetsOthersGo()
+    public async Task DropRefused_OfACallThatWaitsForSpace_TakesItOutAndLetsOthersGo()
     {
         RecordingCall refused = _rig.Start();
         Task<bool> sent = _rig.Send(refused, BytePattern.Of(500_000), FrameFlags.Single);
         RecordingCall other = _rig.Start("behind it"u8);
 
         refused.MarkEndedByPeer();
-        bool isFree = _rig.Sender.TryDropRefused(refused);
+        _rig.Sender.DropRefused(refused);
 
-        Assert.That(isFree);
         Assert.That(refused.Sending.Is(SendStateFlags.Ready), Is.False);
         Assert.That(await sent.Bounded(), Is.False);
         List<RawFrame> frames = _rig.Peer.ReceiveUntil(FrameKind.CallStart);
@@ -210,13 +209,14 @@ public class FrameSenderEndTests
     }
 
     [Test]
-    public void TryLetGo_AfterTheSenderWasClosed_IsFreeToo()
+    public void DropRefused_AfterTheSenderWasClosed_TakesItOutToo()
     {
         RecordingCall call = _rig.Start();
         _rig.Send(call, BytePattern.Of(500_000), FrameFlags.Single);
         _rig.CloseSender();
 
-        Assert.That(_rig.Sender.TryDropRefused(call));
+        _rig.Sender.DropRefused(call);
+
         Assert.That(call.Sending.Is(SendStateFlags.Ready), Is.False);
     }
 

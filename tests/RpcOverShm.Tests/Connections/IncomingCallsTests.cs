@@ -17,7 +17,7 @@ public class IncomingCallsTests
         RecordingCall[] calls = [.. ((int[])[0, 1, 255, 256, 299]).Select(slot => Add(new CallId(slot, 1, false)))];
 
         Assert.That(calls.Select(call => _calls.Find(call.Id)), Is.EqualTo(calls));
-        Assert.That(_calls.Active.Count, Is.EqualTo(5));
+        Assert.That(_calls.ActiveCounter.Count, Is.EqualTo(5));
         Assert.That(_calls.Snapshot(), Is.EqualTo(calls));
     }
 
@@ -167,7 +167,7 @@ public class IncomingCallsTests
 
         Assert.That(_calls.Remove(call));
         Assert.That(_calls.Remove(call), Is.False);
-        Assert.That(_calls.Active.Count, Is.EqualTo(1));
+        Assert.That(_calls.ActiveCounter.Count, Is.EqualTo(1));
     }
 
     [Test]
@@ -185,13 +185,13 @@ public class IncomingCallsTests
     public async Task WhenEmptyAsync_WithCalls_CompletesWithTheLast()
     {
         RecordingCall call = Add(new CallId(3, 1, false));
-        Task empty = _calls.Active.WhenEmptyAsync();
+        Task empty = _calls.ActiveCounter.WhenEmptyAsync();
         Assert.That(empty.IsCompleted, Is.False);
 
         _calls.Remove(call);
 
         await empty.Bounded();
-        await _calls.Active.WhenEmptyAsync().Bounded();
+        await _calls.ActiveCounter.WhenEmptyAsync().Bounded();
     }
 
     [Test]
@@ -226,7 +226,7 @@ public class IncomingCallsTests
 
         added.CompleteAdding();
         Array.ForEach(removers, remover => remover.Join());
-        Assert.That(_calls.Active.Count, Is.Zero);
+        Assert.That(_calls.ActiveCounter.Count, Is.Zero);
     }
 
     private RecordingCall AddOneWay(int slot, int payloadBytes, uint generation = 1)

@@ -7,7 +7,7 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>Parts of a message that are sent before the rest of it is serialized.</summary>
 public class MessagePartTests
 {
-    private const int Chunk = FrameWriter.ChunkBytes;
+    private const int Chunk = FrameWriter.MaxPartBytes;
     private const int Record = FrameWriter.CreditPerRecord;
     private const FrameFlags Only = FrameFlags.Single | FrameFlags.HalfClose;
 

@@ -23,7 +23,7 @@ public class OneWayCallsTests
         Assert.That((first, second, isThird), Is.EqualTo((true, true, false)));
         Assert.That((_calls.Bytes, _calls.HasWaiters), Is.EqualTo((11L * Window - 1, true)));
         Assert.That((_outgoing.OneWayCounter.Count, _outgoing.TwoWayCounter.Count), Is.EqualTo((2, 0)));
-        Assert.That(_calls.WhenMayRetryAsync(third).IsCompleted, Is.False);
+        Assert.That(_calls.WhenCapacityMayBeFreeAsync(third).IsCompleted, Is.False);
     }
 
     [Test]
@@ -36,12 +36,12 @@ public class OneWayCallsTests
         _calls.WakeFirst();
         bool isLate = _calls.TryAdd(Call(1));
         bool isSecond = _calls.TryAdd(waiting[1]);
-        bool isSecondDueBefore = _calls.WhenMayRetryAsync(waiting[1]).IsCompleted;
+        bool isSecondDueBefore = _calls.WhenCapacityMayBeFreeAsync(waiting[1]).IsCompleted;
         bool isFirst = _calls.TryAdd(waiting[0]);
 
         Assert.That((isFirst, isSecond, isLate), Is.EqualTo((true, false, false)));
         Assert.That(isSecondDueBefore, Is.False);
-        Assert.That(_calls.WhenMayRetryAsync(waiting[1]).IsCompleted, Is.True);
+        Assert.That(_calls.WhenCapacityMayBeFreeAsync(waiting[1]).IsCompleted, Is.True);
     }
 
     [Test]
@@ -50,12 +50,13 @@ public class OneWayCallsTests
         RecordingCall running = Start(Window);
         RecordingCall first = Wait();
         RecordingCall second = Wait();
-        Task ofFirst = _calls.WhenMayRetryAsync(first);
+        Task ofFirst = _calls.WhenCapacityMayBeFreeAsync(first);
         End(running);
 
         _calls.Leave(first);
 
-        Assert.That((ofFirst.IsCompleted, _calls.WhenMayRetryAsync(second).IsCompleted), Is.EqualTo((true, true)));
+        bool isSecondFree = _calls.WhenCapacityMayBeFreeAsync(second).IsCompleted;
+        Assert.That((ofFirst.IsCompleted, isSecondFree), Is.EqualTo((true, true)));
         _calls.Leave(second);
         Assert.That(_calls.HasWaiters, Is.False);
     }
@@ -66,11 +67,12 @@ public class OneWayCallsTests
         Start(Window);
         RecordingCall call = Wait();
         _calls.WakeAll();
-        bool wasDue = _calls.WhenMayRetryAsync(call).IsCompleted;
+        bool wasDue = _calls.WhenCapacityMayBeFreeAsync(call).IsCompleted;
 
         bool mayStart = _calls.TryAdd(call);
 
-        Assert.That((wasDue, mayStart, _calls.WhenMayRetryAsync(call).IsCompleted), Is.EqualTo((true, false, false)));
+        bool isDue = _calls.WhenCapacityMayBeFreeAsync(call).IsCompleted;
+        Assert.That((wasDue, mayStart, isDue), Is.EqualTo((true, false, false)));
     }
 
     [Test]
@@ -82,7 +84,7 @@ public class OneWayCallsTests
         End(running[2]);
         _calls.WakeFirst();
 
-        Assert.That(_calls.WhenMayRetryAsync(waiting).IsCompleted, Is.True);
+        Assert.That(_calls.WhenCapacityMayBeFreeAsync(waiting).IsCompleted, Is.True);
         Assert.That(_calls.TryAdd(waiting), Is.True);
         Assert.That(_outgoing.TryAdd(new RecordingCall()), Is.True, "The others are for other calls.");
     }
@@ -95,10 +97,10 @@ public class OneWayCallsTests
 
         End(running[1]);
         _calls.WakeFirstIfHalfFree();
-        bool isDueForAQuarter = _calls.WhenMayRetryAsync(waiting).IsCompleted;
+        bool isDueForAQuarter = _calls.WhenCapacityMayBeFreeAsync(waiting).IsCompleted;
         End(running[2]);
         _calls.WakeFirstIfHalfFree();
-        bool isDueForAHalf = _calls.WhenMayRetryAsync(waiting).IsCompleted;
+        bool isDueForAHalf = _calls.WhenCapacityMayBeFreeAsync(waiting).IsCompleted;
 
         Assert.That((isDueForAQuarter, isDueForAHalf), Is.EqualTo((false, true)));
         Start(waiting);
@@ -109,7 +111,7 @@ public class OneWayCallsTests
         Assert.That(_calls.Bytes, Is.EqualTo(Window));
         End(running[0]);
         _calls.WakeFirst();
-        Assert.That(_calls.WhenMayRetryAsync(last).IsCompleted, Is.True);
+        Assert.That(_calls.WhenCapacityMayBeFreeAsync(last).IsCompleted, Is.True);
     }
 
     private static RecordingCall Call(long cost)

@@ -34,7 +34,7 @@ public class ReaderRoleTests
         _role.Release();
 
         Assert.That(_role.IsFree);
-        Assert.That(_role.IsRetired, Is.False);
+        Assert.That(_role.HasEnded, Is.False);
     }
 
     [Test]
@@ -51,13 +51,13 @@ public class ReaderRoleTests
     }
 
     [Test]
-    public void Retire_Afterwards_NobodyTakesTheRole()
+    public void End_Afterwards_NobodyTakesTheRole()
     {
         _role.TryTake();
 
-        _role.Retire();
+        _role.End();
 
-        Assert.That(_role.IsRetired);
+        Assert.That(_role.HasEnded);
         Assert.That(_role.IsFree, Is.False);
         Assert.That(_role.TryTake(), Is.False);
     }
@@ -96,10 +96,10 @@ public class ReaderRoleTests
     }
 
     [Test]
-    public void Retire_AmongManyTakers_IsTheLastTaking()
+    public void End_AmongManyTakers_IsTheLastTaking()
     {
         int takenAfter = 0;
-        bool isRetired = false;
+        bool hasEnded = false;
         using var start = new Barrier(3);
         TestThread.RunAll("taker", 3, i =>
         {
@@ -108,11 +108,11 @@ public class ReaderRoleTests
             {
                 if (_role.TryTake())
                 {
-                    takenAfter += Volatile.Read(ref isRetired) ? 1 : 0;
+                    takenAfter += Volatile.Read(ref hasEnded) ? 1 : 0;
                     if (i == 0 && n > 25_000)
                     {
-                        Volatile.Write(ref isRetired, true);
-                        _role.Retire();
+                        Volatile.Write(ref hasEnded, true);
+                        _role.End();
                         return;
                     }
 

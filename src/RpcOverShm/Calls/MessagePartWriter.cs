@@ -9,7 +9,7 @@ namespace RpcOverShm.Calls;
 /// while this side serialises, and both work within their caches. Once a part cannot be sent at once, the rest of the
 /// message stays in the buffer. User code writes without any lock held. Not thread-safe.
 /// </summary>
-internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWriter<byte>
+internal sealed class MessagePartWriter(PooledBufferWriter bytes) : IBufferWriter<byte>
 {
     /// <summary>The minimum length for sending in parts; a shorter message has little to gain.</summary>
     public const int SmallestMessageBytes = 2 * PartBytes;
@@ -17,16 +17,16 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
     /// <summary>The same for a message that exists as bytes and is sent without a copy: over a record.</summary>
     public const int SmallestThatLiesThere = PartBytes + 1;
 
-    private const int PartBytes = FrameWriter.ChunkBytes;
+    private const int PartBytes = FrameWriter.MaxPartBytes;
 
-    private IMessageChunkSink? _parts;
+    private IMessagePartSink? _parts;
     private int _wholeLength;
     private bool _isCollecting;
 
     /// <summary>The number of bytes that were sent, and so removed from the buffer.</summary>
     public int SentBytes { get; private set; }
 
-    public void Begin(IMessageChunkSink parts, int wholeLength)
+    public void Begin(IMessagePartSink parts, int wholeLength)
     {
         _parts = parts;
         _wholeLength = wholeLength;
@@ -128,7 +128,7 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
 }
 
 /// <summary>The destination of a large message's parts while the rest is being serialised.</summary>
-internal interface IMessageChunkSink
+internal interface IMessagePartSink
 {
     /// <summary>
     /// Sends as much of the next part as can go at once. The part never includes the last byte of the message. Never
