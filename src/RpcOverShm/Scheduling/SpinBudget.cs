@@ -15,7 +15,8 @@ namespace RpcOverShm.Scheduling;
 /// A spin alternates bursts of pause instructions with a yield. Without the yield it would starve the very peer that it
 /// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
 /// without spinning, 64 callers there make 240,000 calls a second instead of 600,000. After a yield that gave the
-/// processor away there is no burst: another thread wants this processor.
+/// processor away there is no burst: another thread wants this processor. Some such waits later the thread sleeps, so
+/// that the system looks for an idle processor when it wakes up.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
 /// At most (number of processors - 1) threads of this process make more than one burst at a time; none spins on a
@@ -37,6 +38,10 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     // few.
     private const int MaxUncountedYields = 16;
 
+    // Two threads that only yield to each other can stay on one processor for a long time while another is idle: the
+    // system moves a thread when it wakes up. So the last of so many waits in a row that share the processor sleeps.
+    private const int MaxSharedWaits = 12;
+
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
 
@@ -53,6 +58,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
 
     // The last yield gave the processor away. Each thread that waits here may set it.
     private bool _sharesProcessor;
+    private int _sharedWaits;
 
     /// <summary>The upper limit of every budget.</summary>
     public static TimeSpan Longest => TimeSpan.FromMicroseconds(LongestMicroseconds);
@@ -83,6 +89,12 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         long budget = NextBudget();
         if (budget == 0 || s_maxSpinners == 0)
         {
+            return false;
+        }
+
+        if (_sharesProcessor && ++_sharedWaits >= MaxSharedWaits)
+        {
+            _sharedWaits = 0;
             return false;
         }
 
@@ -184,6 +196,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
         if (_sharesProcessor != sharesProcessor)
         {
             _sharesProcessor = sharesProcessor;
+            _sharedWaits = 0;
         }
 
         return condition.IsMet;

@@ -67,15 +67,18 @@ public class SpinBudgetTests
         Assert.That(checks.IsSpinCounted, Is.False);
     }
 
-    // With a burst in each wait there are more than a hundred checks.
+    // With a burst in each wait there are more than a hundred checks. A wait that a thread gives up stands for a sleep,
+    // after which the system could place it on another processor; without the rule for that there are next to none.
     [Test]
-    public void SpinUntil_WhatAThreadOnTheSameProcessorDoes_YieldsInsteadOfPausing()
+    public void SpinUntil_WhatAThreadOnTheSameProcessorDoes_YieldsAndSleepsInsteadOfPausing()
     {
         const int Rounds = 2000;
         const int MostChecksOfARound = 20;
+        const int LeastSleeps = Rounds / 40;
         int processor = Thread.GetCurrentProcessorId();
         int[] turns = [0, 0];
         long[] checks = [0, 0];
+        int[] sleeps = [0, 0];
 
         TestThread.RunAll("shares a processor", 2, mine =>
         {
@@ -86,6 +89,7 @@ public class SpinBudgetTests
                 var condition = new Turn(turns, 1 - mine, mine == 0 ? round - 1 : round, checks, mine);
                 while (!budget.SpinUntil(condition))
                 {
+                    sleeps[mine]++;
                     Thread.Yield();
                 }
 
@@ -94,6 +98,7 @@ public class SpinBudgetTests
         });
 
         Assert.That(checks, Is.All.LessThan(Rounds * MostChecksOfARound));
+        Assert.That(sleeps, Is.All.GreaterThan(LeastSleeps));
     }
 
     [Test]
