@@ -44,6 +44,10 @@ internal sealed partial class EventLoop(bool isDoor = false)
     // probably as far away. So the active sources of a loop with a thousand clients stay few.
     private const long BriefMicroseconds = 100;
 
+    // Measured with 64 awaiting callers. In blocked callers, of which more than the processors may wait, it costs more
+    // than it brings.
+    private const int MaxSharedWaits = 12;
+
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
     private static readonly long s_briefTicks = Stopwatch.Frequency * BriefMicroseconds / 1_000_000;
@@ -54,7 +58,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     private readonly List<EventSource> _timed = []; // those with a due time: few
     private readonly List<(EventSource Source, bool HasEnded)> _undrained = []; // sockets that were not read yet
     private readonly EventPoll.Event[] _events = new EventPoll.Event[EventPoll.MostEvents];
-    private readonly SpinBudget _spin = new();
+    private readonly SpinBudget _spin = new(maxSharedWaits: MaxSharedWaits);
     private EventSource? _current; // the one that is being run; after a take-over, that of the stuck user code
     private int _index;            // of the active source that is being run
     private int _busy;             // sources that had work in this rotation

@@ -15,15 +15,18 @@ namespace RpcOverShm.Scheduling;
 /// A spin alternates bursts of pause instructions with a yield. Without the yield it would starve the very peer that it
 /// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
 /// without spinning, 64 callers there make 240,000 calls a second instead of 600,000. After a yield that gave the
-/// processor away there is no burst: another thread wants this processor. Some such waits later the thread sleeps, so
-/// that the system looks for an idle processor when it wakes up.
+/// processor away there is no burst: another thread wants this processor.
 /// </para>
 /// While yields are slow (<see cref="SlowYields"/>), no thread spins for longer than a moment.
 /// At most (number of processors - 1) threads of this process make more than one burst at a time; none spins on a
 /// single processor.
 /// </summary>
 /// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
-internal sealed class SpinBudget(SlowYields? yields = null)
+/// <param name="maxSharedWaits">
+/// The last of so many waits in a row that give the processor away does not spin. Two threads that only yield to each
+/// other can stay on one processor for long while another is idle: the system moves a thread when it wakes up.
+/// </param>
+internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits = int.MaxValue)
 {
     // Measured: 2 µs bursts and a yield keep the fast case at its minimum, the slow one (no processor) at about 7 µs.
     private const int FirstMicroseconds = 20;
@@ -37,10 +40,6 @@ internal sealed class SpinBudget(SlowYields? yields = null)
     // Measured with 8 blocking callers on two processors: 64 are no better, and those that fit into the budget are too
     // few.
     private const int MaxUncountedYields = 16;
-
-    // Two threads that only yield to each other can stay on one processor for a long time while another is idle: the
-    // system moves a thread when it wakes up. So the last of so many waits in a row that share the processor sleeps.
-    private const int MaxSharedWaits = 12;
 
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
@@ -92,7 +91,7 @@ internal sealed class SpinBudget(SlowYields? yields = null)
             return false;
         }
 
-        if (_sharesProcessor && ++_sharedWaits >= MaxSharedWaits)
+        if (_sharesProcessor && ++_sharedWaits >= maxSharedWaits)
         {
             _sharedWaits = 0;
             return false;

@@ -74,7 +74,8 @@ public class SpinBudgetTests
     {
         const int Rounds = 2000;
         const int MostChecksOfARound = 20;
-        const int LeastSleeps = Rounds / 40;
+        const int MaxSharedWaits = 12;
+        const int LeastSleeps = Rounds / MaxSharedWaits / 3;
         int processor = Thread.GetCurrentProcessorId();
         int[] turns = [0, 0];
         long[] checks = [0, 0];
@@ -83,7 +84,7 @@ public class SpinBudgetTests
         TestThread.RunAll("shares a processor", 2, mine =>
         {
             NativeCalls.StayOn(processor);
-            var budget = new SpinBudget(s_yields);
+            var budget = new SpinBudget(s_yields, MaxSharedWaits);
             for (int round = 1; round <= Rounds; round++)
             {
                 var condition = new Turn(turns, 1 - mine, mine == 0 ? round - 1 : round, checks, mine);
