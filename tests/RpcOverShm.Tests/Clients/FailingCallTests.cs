@@ -1,5 +1,4 @@
 using Grpc.Core;
-using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
