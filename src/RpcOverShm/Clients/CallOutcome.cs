@@ -27,6 +27,10 @@ internal sealed class CallOutcome
     /// <summary>The outcome of a call that its user disposed before it ended.</summary>
     public static CallOutcome Disposed { get; } = Local(StatusMapping.Disposed);
 
+    /// <summary>The outcome of a call that could not be given the reason why its connection has closed.</summary>
+    public static CallOutcome Lost { get; } = Local(
+        new Status(StatusCode.Internal, "The connection is closed. The end of the call failed; its cause was logged."));
+
     public Status Status { get; }
 
     public bool IsOk => Status.StatusCode == StatusCode.OK;

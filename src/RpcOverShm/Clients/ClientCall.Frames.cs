@@ -142,17 +142,32 @@ internal abstract partial class ClientCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // An End that the server has sent before the close is kept. Without an End, a stream can still be read up to
-        // its last complete message.
-        if (_serverOutcome is null)
+        try
         {
-            EndByServer(
-                CallOutcome.Local(StatusMapping.FromClose(reason)),
-                default,
-                hasMessage: false,
-                isClosedLocally: reason.Kind == CloseKind.Local);
-            FailHeadersIfFinished();
-            Latch?.Signal();
+            // A call whose End was handled is not notified. The End of this one did not come, or it threw after it had
+            // set _serverOutcome, so that a two-way call still needs an end. A stream can still be read up to its last
+            // complete message.
+            if (_serverOutcome is null || !IsOneWay)
+            {
+                EndByServer(
+                    CallOutcome.Local(StatusMapping.FromClose(reason)),
+                    default,
+                    hasMessage: false,
+                    isClosedLocally: reason.Kind == CloseKind.Local);
+                FailHeadersIfFinished();
+                Latch?.Signal();
+            }
+        }
+        catch
+        {
+            // Memory is short, so nothing is allocated for the end without which the user would wait for ever.
+            if (TrySetOutcome(CallOutcome.Lost))
+            {
+                OnFinished();
+            }
+
+            NotifyWaiters();
+            throw;
         }
 
         Connection?.Sender.Drop(this);

@@ -88,7 +88,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// <summary>
     /// Whether this is a blocking call that, once it is sent, only the server, the connection or an interrupt of its
     /// thread can end. Until its wait is over, only the holder of the reader role handles its frames; afterwards only
-    /// the blocked thread uses it. So taking the server's End needs no interlocked operations.
+    /// the blocked thread uses it. So taking the server's End needs no interlocked operations. After an interrupt both
+    /// may use the call: a response that is stored after the cancel is left to the garbage collector.
     /// </summary>
     protected bool IsEndedOnlyByServer => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
@@ -182,11 +183,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
         Finish(CallOutcome.Disposed, isCancel: true);
         EndObservation();
     }
-
-    /// <summary>
-    /// Cancels a blocking call whose thread stops waiting because of an exception, such as an interrupt.
-    /// </summary>
-    public void CancelBlocking() => Cancel(CancellationToken.None);
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) => Finish(

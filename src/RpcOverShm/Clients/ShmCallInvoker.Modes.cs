@@ -124,6 +124,7 @@ internal sealed partial class ShmCallInvoker
         }
         catch
         {
+            call.Dispose(); // It may have started, and its user gets nothing to dispose.
             _batch.Remove(call); // The next call may then be the first, which is published at once.
             throw;
         }

@@ -186,6 +186,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         };
     }
 
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private TResponse BlockPlain<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request)
         where TRequest : class

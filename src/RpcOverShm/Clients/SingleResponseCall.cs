@@ -118,6 +118,18 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         return result;
     }
 
+    /// <summary>
+    /// Cancels a blocking call whose thread stops waiting because of an exception, such as an interrupt.
+    /// </summary>
+    public void CancelBlocking()
+    {
+        Cancel(CancellationToken.None);
+        if (!IsOneWay && TryTakeEnd())
+        {
+            ReleaseResponse(); // The user never gets it.
+        }
+    }
+
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (IsFinished)
@@ -265,7 +277,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         if (!IsEndedOnlyByServer)
         {
             // StoreLoad: this thread stores the mark and then reads the outcome. A thread that ends the call stores the
-            // outcome, and then the blocked thread reads the mark. So one of the two releases the response.
+            // outcome; then the blocked thread, in TakeResponse or in CancelBlocking, reads the mark. So one of the two
+            // releases the response.
             Interlocked.MemoryBarrier();
             if (IsFinished && TryTakeEnd())
             {

@@ -310,21 +310,34 @@ internal sealed class Connection : ICountedConnection
 
     private void OnClosed()
     {
+        Exception? failure = null;
         try
         {
             // Closing the sender first makes the snapshots complete: no call can start afterwards.
             Sender.Close();
-            EndCalls(_link.CloseReason!);
         }
         finally
         {
-            _receiver.Close();
-            ProcessCounts.Remove(this);
-            _closed.SetResult();
+            try
+            {
+                failure = EndCalls(_link.CloseReason!);
+            }
+            finally
+            {
+                _receiver.Close();
+                ProcessCounts.Remove(this);
+                _closed.SetResult();
+            }
+        }
+
+        if (failure is not null)
+        {
+            LogFailure(failure);
         }
     }
 
-    private void EndCalls(CloseReason reason)
+    // Returns the last exception of a call; null for none.
+    private Exception? EndCalls(CloseReason reason)
     {
         Exception? failure = null;
         IEnumerable<ConnectionCall> calls = Sender.Outgoing.Snapshot().Concat(Sender.Incoming.Snapshot());
@@ -332,11 +345,18 @@ internal sealed class Connection : ICountedConnection
         {
             try
             {
-                call.PartialHead?.Discard(); // The peer never sends the rest.
-                call.OnConnectionClosed(reason);
-                if (call.HasUnqueuedUserCode)
+                try
                 {
-                    call.QueueUserCode();
+                    call.PartialHead?.Discard(); // The peer never sends the rest.
+                    call.OnConnectionClosed(reason);
+                }
+                finally
+                {
+                    // After an exception, too: the code that is marked may be what ends the call for its user.
+                    if (call.HasUnqueuedUserCode)
+                    {
+                        call.QueueUserCode();
+                    }
                 }
             }
             catch (Exception exception)
@@ -346,9 +366,9 @@ internal sealed class Connection : ICountedConnection
             }
         }
 
-        if (failure is not null)
-        {
-            ShmLog.ConnectionFailed(_link.Logger, Id, Peer.ToString(), failure.Message, failure);
-        }
+        return failure;
     }
+
+    private void LogFailure(Exception failure) => DeferredLog.Write(
+        _link.Logger, log => ShmLog.ConnectionFailed(log, Id, Peer.ToString(), failure.Message, failure));
 }

@@ -274,7 +274,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>Handles the start of an incoming call.</summary>
     public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
-        throw NotExpected("start");
+        throw NotExpected("a start");
 
     /// <summary>Handles a head that exceeds this side's limit. The receiver drops the rest of the head.</summary>
     public abstract void OnHeadTooLarge(FrameKind kind);
@@ -284,8 +284,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>
     /// Handles the end of an outgoing call whose head was dropped: it would have exceeded <paramref name="full"/>, or
-    /// that is null,
-    /// and the call had ended on this side.
+    /// that is null, and the call had ended on this side.
     /// </summary>
     public virtual void OnEndDropped(BufferBudget? full) => throw new UnreachableException();
 
@@ -299,14 +298,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public abstract void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags);
 
     /// <summary>Handles the half-close of an incoming call: no more messages follow.</summary>
-    public virtual void OnHalfClose() => throw NotExpected("half-close");
+    public virtual void OnHalfClose() => throw NotExpected("a half-close");
 
     /// <summary>Handles the peer's cancel of an incoming call.</summary>
-    public virtual void OnCancel() => throw NotExpected("cancel");
+    public virtual void OnCancel() => throw NotExpected("a cancel");
 
     /// <summary>Handles the last frame of an outgoing call.</summary>
     public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
-        throw NotExpected("end");
+        throw NotExpected("an end");
 
     /// <summary>Handles the connection's close. Called once, unless the call has ended.</summary>
     public abstract void OnConnectionClosed(CloseReason reason);
@@ -346,7 +345,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     private bool HasNoWaitingThread => IsWaitOver || !_isAwaited;
 
     private ProtocolException NotExpected(string what) =>
-        new($"The peer sent a {what} for call {Id}, which only this side may send.");
+        new($"The peer sent {what} for call {Id}, which only this side may send.");
 }
 
 /// <summary>User code of a call that is ready to run; several kinds can be pending at once.</summary>

@@ -249,20 +249,23 @@ internal sealed partial class ConnectionReader
         LoopThread.LeaveLoopBeforeSleep();
         AutoResetLatch me = mine.Latch!;
         me.Alarm = _alarm;
-
-        // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one then reads the alarm.
-        Interlocked.MemoryBarrier();
-        if (!me.HasWork)
+        try
         {
+            // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one then reads the alarm.
+            Interlocked.MemoryBarrier();
+
             // SleepForData returns false on a timeout. Data that arrives at the same moment is no measure of a wake-up.
-            if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, left))
+            if (!me.HasWork
+                && _link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, left))
                 && _ring.HasData)
             {
                 _dataSpin.RecordSleep(since);
             }
         }
-
-        me.Alarm = null;
+        finally
+        {
+            me.Alarm = null;
+        }
     }
 
     /// <summary>

@@ -131,10 +131,15 @@ internal sealed partial class ConnectionReader
             return !_ring.HasData;
         }
 
-        bool isArmed = Arm(WakeMethods.Doorbell);
-        _role.Release();
-        SignalCallersIfFree();
-        return isArmed;
+        try
+        {
+            return Arm(WakeMethods.Doorbell);
+        }
+        finally
+        {
+            _role.Release();
+            SignalCallersIfFree();
+        }
     }
 
     public override void OnSocket() => Request();

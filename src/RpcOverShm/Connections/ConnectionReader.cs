@@ -246,8 +246,16 @@ internal sealed partial class ConnectionReader : EventSource
             return;
         }
 
-        bool isArmed = !_link.IsClosed && Arm(WakeMethods.Doorbell);
-        _role.Release();
+        bool isArmed;
+        try
+        {
+            isArmed = !_link.IsClosed && Arm(WakeMethods.Doorbell);
+        }
+        finally
+        {
+            _role.Release();
+        }
+
         if (!isArmed || _link.IsClosed)
         {
             Request();

@@ -50,9 +50,9 @@ internal sealed class FrameReceiver
     public bool IsServing => _accept is not null;
 
     /// <summary>
-    /// The call whose End frame is being handled; null for none. If the frame violates the protocol, the slot is
-    /// already free and no table has the call, but it must still be notified of the close. Holder of the reader role
-    /// only.
+    /// The call whose End frame is being handled; null for none. If the call throws, because the frame violates the
+    /// protocol or memory is short, the slot is already free and no table has the call, but it must still be notified
+    /// of the close. Holder of the reader role only.
     /// </summary>
     public ConnectionCall? EndingCall { get; private set; }
 
@@ -90,7 +90,7 @@ internal sealed class FrameReceiver
         {
             if (frame.Kind != FrameKind.GoAway)
             {
-                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+                throw NotForCalls(frame.Kind);
             }
 
             _onGoAway();
@@ -112,6 +112,10 @@ internal sealed class FrameReceiver
         return call;
     }
 
+    // A method of its own: the interpolation would make the frame of Dispatch larger, which runs for every record.
+    private static ProtocolException NotForCalls(FrameKind kind) =>
+        new($"The peer sent {kind} on a connection for calls.");
+
     private ConnectionCall FindOutgoing(in FrameHeader frame)
     {
         ConnectionCall call = _outgoing.Find(frame.Call);
@@ -127,7 +131,7 @@ internal sealed class FrameReceiver
             && (frame.Kind is not (FrameKind.End or FrameKind.HeadChunk) || (frame.Flags & FrameFlags.HasMessage) != 0))
         {
             throw new ProtocolException(
-                $"The peer sent a {frame.Kind} frame for one-way call {frame.Call}. The response to such a call "
+                $"The peer sent {frame.Kind} for one-way call {frame.Call}. The response to such a call "
                 + "is an End without a message.");
         }
 
@@ -247,13 +251,13 @@ internal sealed class FrameReceiver
         if (!isChunk && (frame.Kind == FrameKind.CallStart) == isStartedHere)
         {
             throw new ProtocolException(
-                $"The peer sent a {frame.Kind} frame for call {call.Id}, which only this side may send.");
+                $"The peer sent {frame.Kind} for call {call.Id}, which only this side may send.");
         }
 
         if (isChunk != call.PartialHead is not null)
         {
             throw new ProtocolException(
-                $"The peer sent a {frame.Kind} frame for call {call.Id} "
+                $"The peer sent {frame.Kind} for call {call.Id} "
                 + (isChunk ? "that continues no head." : "while a head was incomplete."));
         }
 
@@ -325,13 +329,17 @@ internal sealed class FrameReceiver
                 {
                     call.OnEndDropped(head.Exceeded);
                 }
+
+                EndingCall = null;
             }
         }
     }
 
-    // The peer has ended the call and sends nothing more for it.
+    // The peer has ended the call and sends nothing more for it. If the call then throws instead of taking its end,
+    // EndingCall keeps it until it is notified of the close.
     private void FreeSlot(ConnectionCall call)
     {
+        EndingCall = call;
         call.MarkEndedByPeer();
         _outgoing.Remove(call);
         if (!call.IsOneWay && _sender.OneWayCalls.HasWaiters)
@@ -364,9 +372,7 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is freed first, because a caller that sees the End may start its next call at once. If OnEnd
-                // throws for an invalid End, EndingCall keeps the call until it is notified of the close.
-                EndingCall = call;
+                // The slot is freed first, because a caller that sees the End may start its next call at once.
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);
                 EndingCall = null;

@@ -84,7 +84,7 @@ internal sealed partial class FrameSender
             if (call.Sending.Credit > PeerLimits.LargestCallWindow)
             {
                 throw new ProtocolException(
-                    $"The peer has granted {call.Sending.Credit} bytes of credit for call {call.Id}; at most "
+                    $"Call {call.Id} would have {call.Sending.Credit} bytes of credit; at most "
                     + $"{PeerLimits.LargestCallWindow} are allowed.");
             }
 

@@ -229,15 +229,18 @@ internal sealed partial class FrameSender
     /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
     public void Close()
     {
-        using (SendGate.Scope scope = _gate.Enter())
+        try
         {
+            using SendGate.Scope scope = _gate.Enter();
             Debug.Assert(!scope.IsClosed, "The writing side leaves the link once.");
             scope.Close();
             _queue.Clear();
             OneWayCalls.WakeAll();
         }
-
-        _link.Leave();
+        finally
+        {
+            _link.Leave();
+        }
     }
 
     public void FlushDeferred() => _gate.FlushDeferred();

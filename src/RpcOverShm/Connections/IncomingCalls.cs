@@ -59,8 +59,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor, uint win
         if (before >= window)
         {
             throw new ProtocolException(
-                $"The peer started a one-way call without room: earlier ones cost {before} bytes, and the limit "
-                + $"is {window}.");
+                $"The peer started a one-way call without capacity: earlier ones cost {before} bytes, and the "
+                + $"limit is {window}.");
         }
 
         AddOneWayCost(call, OneWayCalls.BytesPerCall + payloadBytes);

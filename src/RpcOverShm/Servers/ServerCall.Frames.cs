@@ -130,13 +130,24 @@ internal sealed partial class ServerCall
     {
         // A complete one-way request is served even if its client has left. The close does not wait for such methods:
         // they may run for long.
-        if (!IsOneWay || !IsRequestKnownComplete || !owner.TryOrphan(this))
+        bool isOrphan = IsOneWay && IsRequestKnownComplete && owner.TryOrphan(this);
+        try
         {
-            EndWithoutResponse();
-            Connection.Sender.Forget(this);
+            if (!isOrphan)
+            {
+                EndWithoutResponse();
+            }
         }
+        finally
+        {
+            // After an exception, too: both give back what the call has charged to budgets that outlive the connection.
+            if (!isOrphan)
+            {
+                Connection.Sender.Forget(this);
+            }
 
-        Connection.Sender.Drop(this);
+            Connection.Sender.Drop(this);
+        }
     }
 
     /// <summary>

@@ -34,7 +34,7 @@ internal sealed partial class ServerCall : IMessagePartSink
     /// The status with which the call has ended: the one that was sent, or <see cref="StatusCode.Unavailable"/> if the
     /// connection ended first. For a call that has ended.
     /// </summary>
-    public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _sentStatus) & (EndMark - 1));
+    public StatusCode EndStatusCode => (StatusCode)(Volatile.Read(ref _endStatus) & (EndMark - 1));
 
     // The client's.
     private long MetadataLimit => Connection.PeerLimits.MaxMetadataBytes;
@@ -279,7 +279,7 @@ internal sealed partial class ServerCall : IMessagePartSink
     {
         // The client sees any other code as Unknown.
         int code = (uint)status <= (uint)StatusCode.Unauthenticated ? (int)status : (int)StatusCode.Unknown;
-        return Interlocked.CompareExchange(ref _sentStatus, EndMark | code, 0) == 0;
+        return Interlocked.CompareExchange(ref _endStatus, EndMark | code, 0) == 0;
     }
 
     private bool EndOnce(

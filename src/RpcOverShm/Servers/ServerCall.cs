@@ -20,7 +20,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private MethodHandler? _handler;
     private DueTime? _deadline;
     private volatile bool _isStopped; // ended from outside its method
-    private int _sentStatus; // 0, or the mark of an end with its status
+    private int _endStatus; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
     private OrphanState _orphanState; // of a one-way call
@@ -76,7 +76,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public bool IsStopped => _isStopped;
 
     /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
-    public bool IsEnded => Volatile.Read(ref _sentStatus) != 0;
+    public bool IsEnded => Volatile.Read(ref _endStatus) != 0;
 
     /// <summary>Whether a response would reach no client: the call has ended or its connection was closed.</summary>
     public bool IsUnreachable => IsEnded || Connection.CloseReason is not null;
@@ -113,7 +113,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return false;
         }
 
-        _isStopped = true; // Set before _sentStatus: a thread that sees the call ended must also see the cause.
+        _isStopped = true; // Set before _endStatus: a thread that sees the call ended must also see the cause.
         return EndOnce(new StatusTrailer(status), isStop: true);
     }
 

@@ -50,7 +50,7 @@ internal sealed class HostileClientTests : VictimFixture
         string lastWord = await peer.ClosedAsync();
         await acting.Bounded();
 
-        Assert.That(lastWord, Does.Contain("The peer started a one-way call without room: earlier ones cost"));
+        Assert.That(lastWord, Does.Contain("The peer started a one-way call without capacity: earlier ones cost"));
         let.SetResult(); // Methods of one-way calls outlive the connection.
         await victim.AssertUnharmedAndRidOfAsync();
     }

@@ -83,7 +83,7 @@ internal sealed class OneWayFrameTests : RawServerFixture
 
         Assert.That(
             await server.ClosedAsync(),
-            Does.Contain($"The peer sent a {kind} frame for one-way call 0.1. The response to such a call is an End"));
+            Does.Contain($"The peer sent {kind} for one-way call 0.1. The response to such a call is an End"));
     }
 
     [Test]

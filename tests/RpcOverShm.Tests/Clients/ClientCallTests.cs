@@ -136,6 +136,19 @@ internal sealed class ClientCallTests
     }
 
     [Test]
+    public void Response_OfABlockingCallWhoseThreadIsInterrupted_IsReleased()
+    {
+        long held = Held;
+        var call = _rig.Start(new SingleResponseCall<ShmPayload>(new PayloadMethod(), new AutoResetLatch()));
+
+        call.EndByServer(Status.DefaultSuccess, s_large);
+        long stored = Held - held;
+        call.CancelBlocking();
+
+        Assert.That((stored, Held - held), Is.EqualTo((1, 0)));
+    }
+
+    [Test]
     public void Response_OfABlockingCallThatIsCancelledAtOnce_IsTheCallersOrReleased()
     {
         var method = new PayloadMethod();

@@ -45,15 +45,24 @@ public partial class ConnectionTests
         links.Client.OnUnmapped = unmapped.SetResult;
         using var rig = new CallingRig(links);
         RecordingCall[] calls = [rig.Start(), rig.Start(), rig.Start()];
-        calls[1].OnEvent = (_, _) => throw new InvalidOperationException("Planned.");
+        var ran = new TaskCompletionSource<PendingUserCode>(TaskCreationOptions.RunContinuationsAsynchronously);
+        calls[1].OnWork = ran.SetResult;
+        calls[1].OnEvent = (call, _) =>
+        {
+            call.AddUserCode(PendingUserCode.Complete);
+            throw new InvalidOperationException("Planned.");
+        };
 
         rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
         await rig.Connection.Closed.Bounded();
         await unmapped.Task.Bounded();
 
         Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
-        IEnumerable<LogEntry> errors = links.Logger.Entries.Where(entry => entry.Level == LogLevel.Error);
-        Assert.That(errors.Select(entry => entry.Exception?.Message), Is.EqualTo((string[])["Planned."]));
+        Assert.That(await ran.Task.Bounded(), Is.EqualTo(PendingUserCode.Complete), "What was marked runs.");
+        await Timeouts.Eventually(() => Errors().Any());
+        Assert.That(Errors().Select(entry => entry.Exception?.Message), Is.EqualTo((string[])["Planned."]));
+
+        IEnumerable<LogEntry> Errors() => links.Logger.Entries.Where(entry => entry.Level == LogLevel.Error);
     }
 
     [Test]

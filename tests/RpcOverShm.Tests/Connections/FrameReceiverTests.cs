@@ -350,6 +350,26 @@ public class FrameReceiverTests
         Assert.That(() => rig.Connection.OutgoingTwoWayCount, Is.Zero.After(20_000, 2));
     }
 
+    // Its slot is free then, so no table has the call.
+    [Test]
+    public async Task End_WithAHeadBeyondTheLimit_OnWhichTheCallThrows_TellsTheCallOfTheClose()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        call.OnEvent = (_, what) =>
+        {
+            if (what == "head too large: End")
+            {
+                throw new InvalidOperationException("Planned.");
+            }
+        };
+
+        SendHead(rig.Peer, FrameKind.End, call.Id, HeadLimit + 1);
+        await rig.Connection.Closed.Bounded();
+
+        Assert.That(call.Events, Is.EqualTo((string[])["head too large: End", "closed: InternalError"]));
+    }
+
     private static void SendHead(RawPeer peer, FrameKind kind, CallId id, int length, bool isWhole = true)
     {
         const int Part = 4000;
