@@ -91,12 +91,6 @@ internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits =
             return false;
         }
 
-        if (_sharesProcessor && ++_sharedWaits >= maxSharedWaits)
-        {
-            _sharedWaits = 0;
-            return false;
-        }
-
         long now = start;
         if (_yields.AreExpected(start))
         {
@@ -227,6 +221,12 @@ internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits =
 
     private long NextBudget()
     {
+        if (_sharesProcessor && ++_sharedWaits >= maxSharedWaits)
+        {
+            _sharedWaits = 0;
+            return 0;
+        }
+
         long budget = _budgetTicks;
         if (budget > 0)
         {
