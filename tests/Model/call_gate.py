@@ -3,9 +3,9 @@ calls inside and those that wait, a lock, a lane for calls of chains and calls t
 
 Actors: calls, with one that ends others while they wait, and one that sends the answers that hold calls back. A call
 may be of a chain: its parent's method has made a callback, and whoever answers that makes the call. At a full gate it
-borrows its parent's place, one at a time: "it passes in its parent's name", and a mark is the loan. The code also looks
-at calls further in front. Each step is one access to shared state. The word is changed by compare-and-swap, or by one
-interlocked addition; lanes and marks are changed under the lock.
+borrows its parent's place, one at a time: a mark is the loan. The code also looks at calls further in front. Each step
+is one access to shared state. The word is changed by compare-and-swap, or by one interlocked addition; lanes and marks
+are changed under the lock.
 
 Every state is checked: no more calls run than the limit allows, times the depth of chains, and none overtakes one that
 waits. Every final state is checked: each call has run or was ended, nothing waits, and the words count nobody. Then the
@@ -14,10 +14,10 @@ model leaves out each rule in turn and shows a loss. Run: python3 call_gate.py
 from search import Search, report
 
 
-def call(parent=None, awaits="", lets_go=False, stays=False, ended=False, gates=1):
+def call(parent=None, awaits="", yields=False, stays=False, ended=False, gates=1):
     """A call: the parent of its chain; the calls that its method waits for, and whether it lets others in meanwhile;
     whether its method never ends; whether somebody ends the call; the gates that it passes."""
-    return dict(parent=parent, awaits=awaits, lets_go=lets_go, stays=stays, ended=ended, gates=gates)
+    return dict(parent=parent, awaits=awaits, yields=yields, stays=stays, ended=ended, gates=gates)
 
 
 CASES = {
@@ -31,14 +31,14 @@ CASES = {
     "2 gates, a chain": dict(A=call(awaits="N", gates=2), B=call(gates=2), N=call("A", gates=2), limits=(1, 1)),
     "a chain of 2": dict(A=call(awaits="N"), B=call(), N=call("A")),
     "a chain of 3": dict(A=call(awaits="N"), N=call("A", awaits="O"), O=call("N"), depth=2),
-    "2 calls in one name": dict(A=call(awaits="NO"), N=call("A"), O=call("A")),
-    "calls in a name that goes": dict(A=call(), N=call("A"), O=call("A"), B=call()),
+    "2 calls for one place": dict(A=call(awaits="NO"), N=call("A"), O=call("A")),
+    "calls for a place that goes": dict(A=call(), N=call("A"), O=call("A"), B=call()),
     "the middle of a chain ends first": dict(
         A=call(awaits="NM"), N=call("A"), O=call("N"), M=call("A", awaits="P"), P=call("M"), depth=2),
-    "lets go for a call of its chain": dict(A=call(awaits="N", lets_go=True), B=call(), N=call("A"), instance=True),
-    "lets go for another call": dict(A=call(awaits="C", lets_go=True), B=call(), C=call(), D=call(), instance=True),
-    "passes, lets go, passes again": dict(
-        A=call(awaits="NM"), N=call("A", awaits="C", lets_go=True), M=call("A"), C=call("A"), instance=True),
+    "yields for a call of its chain": dict(A=call(awaits="N", yields=True), B=call(), N=call("A"), instance=True),
+    "yields for another call": dict(A=call(awaits="C", yields=True), B=call(), C=call(), D=call(), instance=True),
+    "borrows, yields, borrows again": dict(
+        A=call(awaits="NM"), N=call("A", awaits="C", yields=True), M=call("A"), C=call("A"), instance=True),
     "answers hold calls back": dict(A=call(), B=call(), answers="-"),
     "answers hold a chain back": dict(A=call(awaits="N"), N=call("A"), answers="A"),
     "answers hold a chain back that is inside": dict(A=call(awaits="N"), N=call("A"), answers="A", limits=(2,)),
@@ -55,22 +55,22 @@ RULES = {
     "end_is_looked_for": "a call ends behind one that stays",
     "first_lane_is_searched": "a call ends in the first lane",
     "ended_call_leaves_all": "2 gates, a call ends",
-    "chain_passes": "a chain of 2",
-    "one_passes_at_a_time": "2 calls in one name",
-    "mark_goes_with_call": "2 calls in one name",
-    "mark_wakes_the_next": "2 calls in one name",
+    "chain_borrows": "a chain of 2",
+    "one_borrows_at_a_time": "2 calls for one place",
+    "mark_goes_with_call": "2 calls for one place",
+    "mark_wakes_the_next": "2 calls for one place",
     "mark_is_handed_on": "the middle of a chain ends first",
-    "running_call_ends_first": "calls in a name that goes",
-    "place_is_lent_first": "calls in a name that goes",
-    "lent_place_takes_lock": "calls in a name that goes",
-    "let_go_lets_others_in": "lets go for another call",
-    "let_go_holds_the_lock": "lets go for a call of its chain",
-    "returning_call_is_first": "lets go for another call",
-    "return_passes": "passes, lets go, passes again",
+    "running_call_ends_first": "calls for a place that goes",
+    "place_is_lent_first": "calls for a place that goes",
+    "lent_place_takes_lock": "calls for a place that goes",
+    "yield_lets_others_in": "yields for another call",
+    "yield_holds_the_lock": "yields for a call of its chain",
+    "returning_call_is_first": "yields for another call",
+    "return_borrows": "borrows, yields, borrows again",
     "budget_is_looked_at_again": "answers hold calls back",
     "sent_looks_for_waiters": "answers hold calls back",
-    "chain_passes_answers": "answers hold a chain back",
-    "put_back_passes": "answers hold a chain back that is inside",
+    "answers_spare_borrowers": "answers hold a chain back",
+    "put_back_borrows": "answers hold a chain back that is inside",
 }
 
 
@@ -162,15 +162,15 @@ class Model(Search):
         s["word", gate] = s["word", gate][0], s["word", gate][1] + 1
         return "waits", None
 
-    # Under the lock: a call passes in the name of its parent, which may be about to leave. The name is lent before it
-    # is looked for: a parent that leaves without the lock has taken its name back before it looks whether it is lent.
+    # Under the lock: a call borrows the place of its parent, which may be about to leave. It is lent before it
+    # is looked for: a parent that leaves without the lock has taken its place back before it looks whether it is lent.
     def may_mark(self, name, gate, s):
         parent = self.calls[name]["parent"]
-        if parent is None or not self.has("chain_passes") or s["full"] and not self.has("chain_passes_answers"):
+        if parent is None or not self.has("chain_borrows") or s["full"] and not self.has("answers_spare_borrowers"):
             return False
         if s["state", parent] != "runs":
             return False
-        return not self.has("one_passes_at_a_time") or all(mark[0] != parent for mark in s["marks", gate])
+        return not self.has("one_borrows_at_a_time") or all(mark[0] != parent for mark in s["marks", gate])
 
     def mark(self, name, arg, s):
         gate, one, _, _ = arg
@@ -181,24 +181,24 @@ class Model(Search):
         return "look", arg
 
     def look(self, name, arg, s):
-        gate, one, passed, gone = arg
+        gate, one, then, gone = arg
         if s["state", self.calls[one]["parent"]] == "runs":
-            return "pass_it", arg
+            return "borrow", arg
         s["marks", gate] = tuple(mark for mark in s["marks", gate] if mark[1] != one)
         return gone
 
-    def pass_it(self, name, arg, s):
-        gate, one, passed, _ = arg
+    def borrow(self, name, arg, s):
+        gate, one, then, _ = arg
         parent = self.calls[one]["parent"]
         s["lent", parent] = True
         waits = one in s["first", gate]
         inside, waiting = s["word", gate]
         s["word", gate] = inside + 1, waiting - waits
         if self.instance and s["state", parent] == "outside" or s["state", parent] == "over":
-            s["wrong"] = "a call passed in the name of one that is not inside"
+            s["wrong"] = "a call borrowed the place of one that is not inside"
         if waits:
             self.let_in(one, gate, s)
-        return passed
+        return then
 
     def waits(self, name, arg, s):                              # a thread that ended the call may have come before
         if s["ended", name] and self.has("end_is_looked_for"):
@@ -229,13 +229,13 @@ class Model(Search):
             return "over", None
         if s["ended", name]:
             return "give_up", None
-        if s["full"] and not self.passed(name, 0, s):
+        if s["full"] and not self.has_borrowed(name, 0, s):
             return "lock", (0, "put_back")
         s["state", name] = "runs"
         return "method", None
 
     def put_back(self, name, gate, s):                          # with the answers, there is one gate
-        if self.has("put_back_passes") and self.may_mark(name, gate, s):
+        if self.has("put_back_borrows") and self.may_mark(name, gate, s):
             return "mark", (gate, name, ("count_once", gate), ("put_back", gate))
         s["word", gate] = s["word", gate][0] - 1, s["word", gate][1] + 1
         s["first", gate] += (name,)
@@ -249,8 +249,8 @@ class Model(Search):
     # The method of the call.
     def method(self, name, arg, s):
         one = self.calls[name]
-        if one["lets_go"]:
-            return ("lock", (0, "let_go")) if self.has("let_go_holds_the_lock") else ("let_go", 0)
+        if one["yields"]:
+            return ("lock", (0, "yield_place")) if self.has("yield_holds_the_lock") else ("yield_place", 0)
         if one["stays"] or not self.are_over(one["awaits"], s):
             return None
         return ("forget", None) if self.has("running_call_ends_first") else ("leave", None)
@@ -272,7 +272,7 @@ class Model(Search):
         if s["at", name] == 0:
             return "finish", None
         gate = s["at", name] - 1
-        if self.passed(name, gate, s) or s["lent", name] and self.has("lent_place_takes_lock"):
+        if self.has_borrowed(name, gate, s) or s["lent", name] and self.has("lent_place_takes_lock"):
             return "lock", (gate, "leave_locked")
         return "leave_free", gate
 
@@ -302,10 +302,10 @@ class Model(Search):
         return None
 
     @staticmethod
-    def passed(name, gate, s):
+    def has_borrowed(name, gate, s):
         return any(mark[1] == name for mark in s["marks", gate])
 
-    # Who passed in the name of this one goes on in the name in which this one passed.
+    # Who borrowed the place of this one has then the place that this one had borrowed.
     def hand_on(self, name, gate, s):
         heirs = [mark[1] for mark in s["marks", gate] if mark[0] == name] if self.has("mark_is_handed_on") else []
         marks = []
@@ -343,17 +343,17 @@ class Model(Search):
         s["granted"] += (one,)
 
     # A method that waits for a callback lets others in.
-    def let_go(self, name, gate, s):
+    def yield_place(self, name, gate, s):
         s["state", name] = "outside"
         self.hand_on(name, gate, s)
-        return "let_go_place", gate
+        return "yield_place", gate
 
-    def let_go_place(self, name, gate, s):
+    def yield_place(self, name, gate, s):
         inside, waiting = s["word", gate]
         s["word", gate] = inside - 1, waiting
-        if not self.has("let_go_holds_the_lock"):
+        if not self.has("yield_holds_the_lock"):
             return ("lock", (gate, "grant_outside")) if waiting else ("outside", None)
-        return ("grant", (gate, "outside")) if self.has("let_go_lets_others_in") else ("unlock", (gate, "outside"))
+        return ("grant", (gate, "outside")) if self.has("yield_lets_others_in") else ("unlock", (gate, "outside"))
 
     def grant_outside(self, name, gate, s):
         return "grant", (gate, "outside")
@@ -365,7 +365,7 @@ class Model(Search):
         inside, waiting = s["word", gate]
         if inside < self.limits[gate] and not s["first", gate]:
             return "swap_again", (gate, "in", s["word", gate])
-        if self.has("return_passes") and self.may_mark(name, gate, s):
+        if self.has("return_borrows") and self.may_mark(name, gate, s):
             return "mark", (gate, name, ("unlock", (gate, "go_on")), ("take_again", gate))
         return "swap_again", (gate, "wait", s["word", gate])
 

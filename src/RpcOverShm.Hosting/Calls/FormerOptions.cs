@@ -36,7 +36,6 @@ internal static class FormerOptions
         ["RuntimeDirectory"] = "Connect:RuntimeDirectory",
         ["TrustedServerUsers"] = "Connect:TrustedServerUsers",
         ["ConnectTimeout"] = "Connect:Timeout",
-        ["CallbackServices"] = "Callbacks:Services",
         ["RingCapacity"] = "Ring:Capacity",
         ["MaxPeerRingCapacity"] = "Ring:MaxPeerCapacity",
     };

@@ -15,7 +15,7 @@ namespace RpcOverShm.Calls;
 /// tests/Model/call_gate.py is a model; the names of its rules stand in brackets. A call enters without the lock only
 /// if none waits and a place is free, by one compare-and-swap. So while a call waits, only the holder of the lock adds
 /// to the word (<c>enter_looks_for_waiters</c>, <c>wait_is_compared</c>). A call leaves without the lock unless it has
-/// borrowed a place or may have lent its own (<c>lent_name_takes_lock</c>). No other gate's lock is taken under it.
+/// borrowed a place or may have lent its own (<c>lent_place_takes_lock</c>). No other gate's lock is taken under it.
 /// </para>
 /// </summary>
 /// <param name="limit">The calls inside at a time; null for any number, which costs nothing.</param>

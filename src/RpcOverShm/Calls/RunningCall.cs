@@ -46,7 +46,10 @@ internal sealed class RunningCall
     /// <summary>Whether a call may have borrowed this one's place.</summary>
     public bool IsLent => _isLent;
 
-    /// <summary>The name of the call; null if it has ended.</summary>
+    /// <summary>
+    /// The reference that nested calls carry, by which a server of this process finds the call; null if the call ended
+    /// before one was made.
+    /// </summary>
     public ParentCall? AsParent
     {
         get
@@ -66,11 +69,10 @@ internal sealed class RunningCall
     private bool HasEnded => _call is null;
 
     /// <summary>
-    /// Returns the running call of a name, which a nested call has told to a server of this process; null if the server
-    /// runs none.
+    /// Returns the running call that a nested call refers to; null if the given server of this process does not run it.
     /// </summary>
-    public static RunningCall? Find(ParentCall name, CallGate server) =>
-        s_findable.TryGetValue(name, out RunningCall? call) && call.ServerGate == server && !call.HasEnded
+    public static RunningCall? Find(ParentCall reference, CallGate server) =>
+        s_findable.TryGetValue(reference, out RunningCall? call) && call.ServerGate == server && !call.HasEnded
             ? call
             : null;
 
@@ -164,7 +166,7 @@ internal sealed class RunningCall
         }
     }
 
-    private void Withdraw() => UninterruptibleLock.Run(_reference!, static name => s_findable.TryRemove(name, out _));
+    private void Withdraw() => UninterruptibleLock.Run(_reference!, static reference => s_findable.TryRemove(reference, out _));
 }
 
 /// <summary>An outgoing call, as the callbacks that the peer makes for it know it.</summary>

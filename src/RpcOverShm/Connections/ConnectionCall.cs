@@ -112,7 +112,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public virtual int Depth => 0;
 
     /// <summary>
-    /// The id under which calls of this call's method name it as their parent; null for an outgoing call.
+    /// The reference that calls of this call's method carry to their parent; null for an outgoing call.
     /// </summary>
     public virtual ParentCall? AsParent => null;
 

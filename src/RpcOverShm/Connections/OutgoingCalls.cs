@@ -7,8 +7,7 @@ namespace RpcOverShm.Connections;
 /// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the End of
 /// the peer was received, so an abandoned call keeps its slot until then.
 /// Calls are added under the gate of the sender; the holder of the reader role finds and removes them. Free slots are
-/// exchanged without a lock. A few of them go through a cache that needs no interlocked operation, because one costs as
-/// much as a small copy.
+/// exchanged without a lock.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -17,7 +16,6 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 
     // Blocks never move after their creation: the reader reads them while other threads add calls.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
-    private readonly FreeSlotCache _recent = new();
     private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
     private int _used;              // slots assigned at least once
 
@@ -30,7 +28,8 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
     public bool TryAdd(ConnectionCall call)
     {
-        if (!_recent.TryTake(out int slot) && (slot = PopFree()) == NoSlot)
+        int slot = PopFree();
+        if (slot == NoSlot)
         {
             if (_used >= maxCalls)
             {
@@ -70,18 +69,13 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         int slot = call.Id.Slot;
         ref Entry entry = ref EntryOf(slot);
         entry.Call = null;
-        if (!_recent.TryGive(slot))
-        {
-            PushFree(slot, ref entry);
-        }
-
+        PushFree(slot, ref entry);
         CounterOf(call).Remove();
     }
 
     /// <summary>
     /// Removes a call that the peer does not know. The peer expects the generations of a slot in order, so the next
-    /// call in the slot gets the id of this one. The caller holds the gate of the sender and not the reader role, so
-    /// the slot bypasses the cache.
+    /// call in the slot gets the id of this one. The caller holds the gate of the sender, and not the reader role.
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {

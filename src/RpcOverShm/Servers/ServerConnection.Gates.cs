@@ -203,7 +203,7 @@ internal sealed partial class ServerConnection
             find.service, static _ => new CallGate(limit: 1)));
     }
 
-    /// <summary>Brings a call through the gates before it. Returns whether it has entered all.</summary>
+    /// <summary>Enters the gates of a call in turn. Returns whether the call has entered all of them.</summary>
     private bool TryEnterGates(CallTicket ticket, int requestBytes, out Status? refusal)
     {
         refusal = null;

@@ -2,11 +2,11 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <content>Calls let others in, return, and pass in the name of one at the same gate.</content>
+/// <content>Calls let others in, return, and borrow the place of one at the same gate.</content>
 public partial class CallGateTests
 {
     [Test]
-    public void LetGo_LetsAnotherCallIn_AndTheFirstGoesOnBeforeNewCalls()
+    public void Yield_LetsAnotherCallIn_AndTheFirstGoesOnBeforeNewCalls()
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
@@ -27,7 +27,7 @@ public partial class CallGateTests
     }
 
     [Test]
-    public void LetGo_OfACallThatHasEnded_OrWaits_ChangesNothing()
+    public void Yield_OfACallThatHasEnded_OrWaits_ChangesNothing()
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);
@@ -47,7 +47,7 @@ public partial class CallGateTests
     }
 
     [Test]
-    public void CallOfAChain_PassesInTheNameOfTheOneInFront_OneAtATime()
+    public void CallOfAChain_BorrowsThePlaceOfTheOneInFront_OneAtATime()
     {
         var gate = new CallGate(limit: 1, isOfInstance: true);
         Visitor first = Entered(gate);

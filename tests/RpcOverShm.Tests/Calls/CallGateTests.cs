@@ -6,7 +6,7 @@ using RpcOverShm.Tests.Servers;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>Calls enter a gate, wait at it in order, and pass it in the name of another one.</summary>
+/// <summary>Calls enter a gate, wait at it in order, and borrow the place of another one.</summary>
 [TestFixture]
 public partial class CallGateTests
 {
@@ -86,7 +86,7 @@ public partial class CallGateTests
         Entered(gate);
     }
 
-    // The middle of a chain ends before the call that passed in its name.
+    // The middle of a chain ends before the call that borrowed its place.
     [Test]
     public void OneName_LetsNoMorePassThanTheDepth_WhateverEndsFirst([Values] bool isOfInstance)
     {

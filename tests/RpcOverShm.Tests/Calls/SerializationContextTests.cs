@@ -45,7 +45,7 @@ public class SerializationContextTests
         Assert.That(context.MayGoInParts, Is.Not.EqualTo(isBorrowed));
         context.Dispose();
         Assert.That(bytes.Length, Is.Zero);
-        Assert.That(bytes.GetSpan(1).Overlaps(array), Is.False, "It lets go of the array.");
+        Assert.That(bytes.GetSpan(1).Overlaps(array), Is.False, "It no longer uses the array.");
     }
 
     [Test]

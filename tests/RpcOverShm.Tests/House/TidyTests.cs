@@ -1,5 +1,6 @@
 using System.Reflection;
 using System.Text;
+using System.Text.RegularExpressions;
 using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Tests.House;
@@ -7,7 +8,7 @@ namespace RpcOverShm.Tests.House;
 /// <summary>
 /// The rules of CONTRIBUTING.md and src/ARCHITECTURE.md, applied to every file. TidyRuleTests tests the rules.
 /// </summary>
-public class TidyTests
+public partial class TidyTests
 {
     private const string CrashTests = "tests/RpcOverShm.FunctionalTests/TwoProcess/CrashPointTests.cs";
 
@@ -70,6 +71,24 @@ public class TidyTests
             All.Concat(Repository.Documents).SelectMany(WordRules.Nobodies)));
 
     [Test]
+    public void RulesOfModels_InBracketsOfWhatShips_AreTheModels()
+    {
+        string[] rules =
+        [
+            .. Repository.Texts
+                .Where(file => file.Path.StartsWith("tests/Model/", StringComparison.Ordinal))
+                .SelectMany(file => RuleOfModel().Matches(file.Text)).Select(match => match.Groups[1].Value),
+        ];
+        string[] named =
+        [
+            .. Shipped.SelectMany(file => RuleInBrackets().Matches(file.Text)).Select(match => match.Groups[1].Value),
+        ];
+
+        Assert.That(named, Has.Length.GreaterThan(5), "rules in brackets");
+        Assert.That(named.Except(rules), Is.Empty);
+    }
+
+    [Test]
     public void SyncComments_OfWhatShips_StandAtBothEnds() => Findings.AssertNone(SyncRules.Check(Shipped));
 
     [Test]
@@ -104,4 +123,10 @@ public class TidyTests
     [Test]
     public void Texts_Everywhere_NameNoMachine() =>
         Findings.AssertNone(Repository.Texts.SelectMany(MachineRules.Check));
+
+    [GeneratedRegex(@"^    ""([a-z]+(?:_[a-z]+)+)"":", RegexOptions.Multiline)]
+    private static partial Regex RuleOfModel();
+
+    [GeneratedRegex(@"[(,] ?(?:<c>)?([a-z]+(?:_[a-z]+){2,})(?:</c>)?(?=[),])")]
+    private static partial Regex RuleInBrackets();
 }
