@@ -199,7 +199,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// method then runs at most once, and is not cancelled if the client leaves. A call is lost if the server crashes
     /// or is killed before its method has ended, or if the grace of its stop is too short; nobody makes it again. A
     /// deadline is sent with the call and holds for its method. A call that throws, also by its deadline or token while
-    /// it waits, was not sent as a whole.
+    /// it waits, was not sent as a whole, unless its last part went at the same moment.
     /// </para>
     /// <para>
     /// Calls of one thread on one connection, one-way and others, start in the order in which they were made; their

@@ -166,7 +166,8 @@ internal sealed class RunningCall
         }
     }
 
-    private void Withdraw() => UninterruptibleLock.Run(_reference!, static reference => s_findable.TryRemove(reference, out _));
+    private void Withdraw() =>
+        UninterruptibleLock.Run(_reference!, static reference => s_findable.TryRemove(reference, out _));
 }
 
 /// <summary>An outgoing call, as the callbacks that the peer makes for it know it.</summary>

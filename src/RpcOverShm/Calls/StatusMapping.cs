@@ -168,16 +168,16 @@ internal static class StatusMapping
         $"{StartFailedDetail}Could not find compression provider for '{encoding}'; "
         + $"there are {MessageEncoding.Supported}.");
 
-    /// <summary>Returns the status of a call that the client does not send because of the server's limit.</summary>
+    /// <summary>Returns the status of a call that is not sent because of the other side's limit.</summary>
     public static Status TooManyCalls(PeerLimits limits) => new(
         StatusCode.ResourceExhausted,
-        $"The server takes at most {limits.MaxCalls} calls at a time on one connection "
+        $"The other side takes at most {limits.MaxCalls} calls at a time on one connection "
         + $"(its {CallLimit} and MaxQueuedCallsPerConnection).");
 
-    /// <summary>Returns the status of a call whose request or head the server has no more memory for.</summary>
+    /// <summary>Returns the status of a call whose request or head no more memory may be kept for.</summary>
     public static Status BufferFull(BufferBudget full) => new(
         StatusCode.ResourceExhausted,
-        $"The server keeps at most {full.LimitBytes} bytes of requests and answers ({full.Option}).");
+        $"Of requests and answers, at most {full.LimitBytes} bytes are kept ({full.Option}).");
 
     /// <summary>Returns the status of a one-way call whose user has left too many behind.</summary>
     public static Status TooManyOrphans(BufferBudget left) => new(

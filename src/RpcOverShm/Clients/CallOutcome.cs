@@ -28,8 +28,10 @@ internal sealed class CallOutcome
     public static CallOutcome Disposed { get; } = Local(StatusMapping.Disposed);
 
     /// <summary>The outcome of a call that could not be given the reason why its connection has closed.</summary>
-    public static CallOutcome Lost { get; } = Local(
-        new Status(StatusCode.Internal, "The connection is closed. The end of the call failed; its cause was logged."));
+    public static CallOutcome EndFailed { get; } = Local(
+        new Status(
+            StatusCode.Internal,
+            "The connection is closed. This process could not tell the call why; its log has event 104."));
 
     public Status Status { get; }
 

@@ -157,16 +157,26 @@ internal abstract partial class ClientCall
                 FailHeadersIfFinished();
                 Latch?.Signal();
             }
+            else
+            {
+                NotifyWaiters(); // The End of this one-way call threw before it did so.
+            }
         }
         catch
         {
-            // Memory is short, so nothing is allocated for the end without which the user would wait for ever.
-            if (TrySetOutcome(CallOutcome.Lost))
+            // Memory is probably short. Without an end the user would wait for ever, so this outcome exists already.
+            try
             {
-                OnFinished();
+                if (TrySetOutcome(CallOutcome.EndFailed))
+                {
+                    OnFinished();
+                }
+            }
+            finally
+            {
+                NotifyWaiters();
             }
 
-            NotifyWaiters();
             throw;
         }
 
@@ -193,7 +203,7 @@ internal abstract partial class ClientCall
     protected void SetHeaders(Metadata headers)
     {
         // If only the server can end the call, no other thread can ask for them at the same time.
-        if (IsEndedOnlyByServer)
+        if (IsUncancellable)
         {
             Volatile.Write(ref _headers, headers);
         }

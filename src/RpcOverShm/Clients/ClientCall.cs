@@ -87,11 +87,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     /// <summary>
     /// Whether this is a blocking call that, once it is sent, only the server, the connection or an interrupt of its
-    /// thread can end. Until its wait is over, only the holder of the reader role handles its frames; afterwards only
-    /// the blocked thread uses it. So taking the server's End needs no interlocked operations. After an interrupt both
-    /// may use the call: a response that is stored after the cancel is left to the garbage collector.
+    /// thread can end: no token, no deadline and no Dispose. Until its wait is over, only the holder of the reader role
+    /// handles its frames; afterwards only the blocked thread uses it. So taking the server's End needs no interlocked
+    /// operations. At a close, the thread that ends the connection still uses the call after its wait; such a call has
+    /// failed, so its object is not used again. After an interrupt both may use the call: a response that is stored
+    /// after the cancel is left to the garbage collector.
     /// </summary>
-    protected bool IsEndedOnlyByServer => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
+    protected bool IsUncancellable => Latch is not null && _cancellation is null && !_isStartedAhead && !IsOneWay;
 
     /// <summary>Whether the response has begun, even if only with an End.</summary>
     protected bool HasHeaders => Volatile.Read(ref _headers) is Metadata;
@@ -261,7 +263,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
     /// </summary>
     public bool TryAttach(Connection connection)
     {
-        if (IsEndedOnlyByServer)
+        if (IsUncancellable)
         {
             Volatile.Write(ref _connection, connection);
         }

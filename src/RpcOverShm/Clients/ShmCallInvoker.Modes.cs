@@ -36,7 +36,9 @@ internal sealed partial class ShmCallInvoker
 
         // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
         bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
-        using AsyncUnaryCall<TResponse> call = hasContext ? WaitFor(Task.Run(Make).GetAwaiter()) : Make();
+        using AsyncUnaryCall<TResponse> call = hasContext
+            ? WaitFor(Task.Run(Make).ConfigureAwait(false).GetAwaiter())
+            : Make();
         return call.ResponseAsync.GetAwaiter().GetResult();
     }
 
@@ -83,7 +85,8 @@ internal sealed partial class ShmCallInvoker
         }
     }
 
-    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
+    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(
+        ConfiguredTaskAwaitable<AsyncUnaryCall<TResponse>>.ConfiguredTaskAwaiter making)
     {
         try
         {
@@ -91,9 +94,19 @@ internal sealed partial class ShmCallInvoker
         }
         catch (ThreadInterruptedException)
         {
-            // The interrupted caller does not wait for the call any longer, so it is disposed once it exists. Creating
-            // it does not throw.
-            making.UnsafeOnCompleted(() => making.GetResult().Dispose());
+            // The interrupted caller does not wait for the call any longer, so it is disposed once it exists. If the
+            // creation throws, nobody is left to receive that. Not on the context of this thread, which may end now.
+            making.UnsafeOnCompleted(() =>
+            {
+                try
+                {
+                    making.GetResult().Dispose();
+                }
+                catch (Exception)
+                {
+                    // The interrupt is what the caller was told.
+                }
+            });
             throw;
         }
     }

@@ -231,7 +231,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     }
 
     // A success waits until its response is read. If only the server ends the call, its own thread settles the end.
-    protected override bool EndsAtOnce(CallOutcome end) => !end.IsOk && !IsEndedOnlyByServer;
+    protected override bool EndsAtOnce(CallOutcome end) => !end.IsOk && !IsUncancellable;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
@@ -274,7 +274,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         MarkEndStored();
-        if (!IsEndedOnlyByServer)
+        if (!IsUncancellable)
         {
             // StoreLoad: this thread stores the mark and then reads the outcome. A thread that ends the call stores the
             // outcome; then the blocked thread, in TakeResponse or in CancelBlocking, reads the mark. So one of the two
@@ -292,7 +292,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private void TakeServerOutcome()
     {
         // The call may have ended for its user while another thread is still storing the response.
-        if (IsEndedOnlyByServer ? !IsEndStored : !TryTakeEnd())
+        if (IsUncancellable ? !IsEndStored : !TryTakeEnd())
         {
             return;
         }
@@ -303,7 +303,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             end = end.With(problem);
         }
 
-        if (TrySettle(end, isCancel: false, isAlone: IsEndedOnlyByServer))
+        if (TrySettle(end, isCancel: false, isAlone: IsUncancellable))
         {
             _message.Release();
         }

@@ -47,7 +47,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public AutoResetLatch? Latch { get; protected set; }
 
     /// <summary>
-    /// True only if the last frame of the request has passed the ring, so that nothing of it is queued or will be. Set
+    /// True only if the last frame of the request is in the ring, or was read from it: nothing of it is queued. Set
     /// for an outgoing call whose first frame carried the whole request, and for a one-way call after its last frame.
     /// Not known, so false, for a two-way outgoing call whose request was queued or went in several frames. An outgoing
     /// call sets it under the gate, before the frame is visible; the holder of the reader role sets it for an incoming
@@ -198,7 +198,15 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
         if (Interlocked.Or(ref _pendingUserCode, Queued) < Queued && !TryRunOnBlockedThread())
         {
-            PoolWork.Queue(this);
+            try
+            {
+                PoolWork.Queue(this);
+            }
+            catch
+            {
+                Interlocked.And(ref _pendingUserCode, ~Queued); // It is pending still, and may be queued again.
+                throw;
+            }
         }
     }
 
@@ -307,7 +315,10 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
         throw NotExpected("an end");
 
-    /// <summary>Handles the connection's close. Called once, unless the call has ended.</summary>
+    /// <summary>
+    /// Handles the connection's close. Called once for each call in a table, and for one whose End threw when it was
+    /// handled (<see cref="FrameReceiver.EndingCall"/>).
+    /// </summary>
     public abstract void OnConnectionClosed(CloseReason reason);
 
     /// <summary>Runs the given user code.</summary>

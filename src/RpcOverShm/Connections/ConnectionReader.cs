@@ -104,7 +104,7 @@ internal sealed partial class ConnectionReader : EventSource
     /// one.
     /// </summary>
     /// <param name="armsOnLeave">
-    /// Whether a caller leaves that arms the ring at once; see <see cref="CallerLease.ArmsOnLeave"/>.
+    /// Whether the caller that leaves arms the ring at once; see <see cref="CallerLease.ArmsOnLeave"/>.
     /// </param>
     public void EnsureReader(bool armsOnLeave = false)
     {

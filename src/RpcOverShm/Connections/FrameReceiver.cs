@@ -13,8 +13,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameReceiver
 {
-    // The maximum size of a head without its metadata: method, host, codec and status detail have less than 64 KiB
-    // each.
+    // The maximum size of a head without its metadata. Method, host, codec and encoding have less than 64 KiB each, so
+    // only a head with all four at that size has more.
     private const int HeadBesidesMetadataBytes = 256 << 10;
 
     private readonly PeerLink _link;
@@ -112,7 +112,8 @@ internal sealed class FrameReceiver
         return call;
     }
 
-    // A method of its own: the interpolation would make the frame of Dispatch larger, which runs for every record.
+    // A method of its own: the interpolation would make the stack frame of Dispatch larger, which runs for every
+    // record.
     private static ProtocolException NotForCalls(FrameKind kind) =>
         new($"The peer sent {kind} on a connection for calls.");
 
@@ -218,6 +219,11 @@ internal sealed class FrameReceiver
         {
             throw new ProtocolException(
                 $"The peer sent a half-close of call {call.Id}, which only this side may send.");
+        }
+
+        if (call.PartialHead is not null && frame.Kind is FrameKind.Message or FrameKind.MessageChunk)
+        {
+            throw new ProtocolException($"The peer sent a message of call {call.Id} in the middle of its head.");
         }
 
         switch (frame.Kind)

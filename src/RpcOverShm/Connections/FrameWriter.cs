@@ -43,7 +43,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
 
     /// <summary>
-    /// Writes a frame other than a message as one record. Returns false, without effect, if it does not fit.
+    /// Writes a frame of any kind but Message and MessageChunk, with its body if it has one, as one record. Returns
+    /// false, without effect, if it does not fit.
     /// </summary>
     public bool TryWriteWhole(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)

@@ -143,7 +143,8 @@ internal sealed class OneWayCalls(OutgoingCalls calls, PeerLimits peer)
 
         /// <summary>
         /// Completes when the call is to try again. For a blocking call, the continuation signals its thread and runs
-        /// under the gate: no thread of the pool is needed for that.
+        /// under the gate: no thread of the pool is needed for that, unless the thread that wakes it has a
+        /// SynchronizationContext.
         /// </summary>
         public TaskCompletionSource Turn { get; private set; } = null!;
 

@@ -68,7 +68,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// Whether no frame of the call except a cancel may be sent. A one-way call that was given up sends nothing more
     /// either: its last frame would complete it, although its user was told that it failed. The check and the write
     /// must happen in one holding of the gate. The first frame of the next call in the slot also needs the gate, so it
-    /// cannot come in between.
+    /// cannot come in between. A one-way call that is given up between check and write is still sent.
     /// </summary>
     public static bool IsSendingOver(ConnectionCall call) =>
         call.Sending.Phase >= CallSendPhase.Finished || call.IsEndedByPeer || (call.IsOneWay && call.IsGivenUp);

@@ -44,8 +44,8 @@ internal sealed partial class EventLoop(bool isDoor = false)
     // probably as far away. So the active sources of a loop with a thousand clients stay few.
     private const long BriefMicroseconds = 100;
 
-    // Measured with 64 awaiting callers. In blocked callers, of which more than the processors may wait, it costs more
-    // than it brings.
+    // One wait in so many sleeps while loops share a processor. Measured with 64 awaiting callers. Blocked callers have
+    // no such limit: more of them than processors may wait, and then the sleeps cost more than they save.
     private const int MaxSharedWaits = 12;
 
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);

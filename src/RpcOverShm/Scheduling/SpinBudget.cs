@@ -23,10 +23,11 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 /// <param name="yields">What this process knows of its yields; null for what all its threads share.</param>
 /// <param name="maxSharedWaits">
-/// The last of so many waits in a row that give the processor away does not spin. Two threads that only yield to each
-/// other can stay on one processor for long while another is idle: the system moves a thread when it wakes up.
+/// After this many waits in a row, less one, in which yields gave the processor to another thread, a wait sleeps at
+/// once; null for never. The system moves a thread to an idle processor when it wakes up, and not when it yields. So
+/// two threads that only yield to each other could share one for long.
 /// </param>
-internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits = int.MaxValue)
+internal sealed class SpinBudget(SlowYields? yields = null, int? maxSharedWaits = null)
 {
     // Measured: 2 µs bursts and a yield keep the fast case at its minimum, the slow one (no processor) at about 7 µs.
     private const int FirstMicroseconds = 20;
@@ -57,7 +58,7 @@ internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits =
 
     // The last yield gave the processor away. Each thread that waits here may set it.
     private bool _sharesProcessor;
-    private int _sharedWaits;
+    private int _sharedWaits; // in a row, begun while that was so
 
     /// <summary>The upper limit of every budget.</summary>
     public static TimeSpan Longest => TimeSpan.FromMicroseconds(LongestMicroseconds);
@@ -221,7 +222,7 @@ internal sealed class SpinBudget(SlowYields? yields = null, int maxSharedWaits =
 
     private long NextBudget()
     {
-        if (_sharesProcessor && ++_sharedWaits >= maxSharedWaits)
+        if (maxSharedWaits is { } most && _sharesProcessor && ++_sharedWaits >= most)
         {
             _sharedWaits = 0;
             return 0;

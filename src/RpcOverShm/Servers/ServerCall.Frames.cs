@@ -140,7 +140,7 @@ internal sealed partial class ServerCall
         }
         finally
         {
-            // After an exception, too: both give back what the call has charged to budgets that outlive the connection.
+            // After an exception, too: queued frames are charged to budgets that outlive the connection.
             if (!isOrphan)
             {
                 Connection.Sender.Forget(this);
@@ -279,6 +279,7 @@ internal sealed partial class ServerCall
         }
 
         MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, Settings.Side, status);
+        _isRefused |= IsOneWay; // It is reported, although its request may never be whole.
         Stop(status);
     }
 

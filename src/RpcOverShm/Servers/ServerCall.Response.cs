@@ -3,6 +3,7 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -295,32 +296,49 @@ internal sealed partial class ServerCall : IMessagePartSink
             return false;
         }
 
-        if (sent.StatusCode != trailer.Status.StatusCode)
+        try
         {
-            ReportTrailers(sent);
+            if (sent.StatusCode != trailer.Status.StatusCode)
+            {
+                ReportTrailers(sent);
+            }
+
+            if (isWithoutDetails)
+            {
+                ReportDetailsLeftOut();
+            }
+
+            if (IsOneWay && EndStatusCode != StatusCode.OK)
+            {
+                ReportOneWay(trailer.Status, isLogged);
+            }
+
+            if (isStop)
+            {
+                // The End must not wait behind a message without credit: a client that does not read grants none.
+                Connection.Sender.StopMessages(this);
+            }
+            else
+            {
+                // Before the End is sent: a client that then starts its next call finds the place free.
+                RemoveMethod();
+            }
+
+            SendEnd(head, response);
+        }
+        catch (Exception exception)
+        {
+            // Probably memory is short. Nobody would end the call again, so its client would wait for ever.
+            Connection.Close(new CloseReason(CloseKind.InternalError, exception.Message, exception));
+            throw;
         }
 
-        if (isWithoutDetails)
-        {
-            ReportDetailsLeftOut();
-        }
+        AfterEnd(cancelsMethod: isStop);
+        return true;
+    }
 
-        if (IsOneWay && EndStatusCode != StatusCode.OK)
-        {
-            ReportOneWay(trailer.Status, isLogged);
-        }
-
-        if (isStop)
-        {
-            // The End must not wait behind a message without credit: a client that does not read grants none.
-            Connection.Sender.StopMessages(this);
-        }
-        else
-        {
-            // Before the End is sent: a client that then starts its next call finds the place free.
-            RemoveMethod();
-        }
-
+    private void SendEnd(PooledBufferWriter head, FrameSerializationContext? response)
+    {
         FrameFlags flags = FrameFlags.None;
         ReadOnlySpan<byte> message = default;
         if (response is { HasSentParts: false }
@@ -336,8 +354,6 @@ internal sealed partial class ServerCall : IMessagePartSink
         }
 
         Connection.Sender.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
-        AfterEnd(cancelsMethod: isStop);
-        return true;
     }
 
     private void ReportDetailsLeftOut() => LimitEvents.Reached(
@@ -358,7 +374,7 @@ internal sealed partial class ServerCall : IMessagePartSink
     {
         if (!IsRequestKnownComplete && !_isRefused)
         {
-            return; // the request is incomplete, so the client itself ended the call
+            return; // The client has cancelled the call, or its deadline has passed, before the request was whole.
         }
 
         Telemetry.OneWayFailed.Count(EndStatusCode.ToString()); // as on the wire: a method may make up other codes

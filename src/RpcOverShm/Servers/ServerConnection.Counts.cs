@@ -86,7 +86,7 @@ internal sealed partial class ServerConnection
             return isPaused ? StatusMapping.BufferFull(BufferBudget) : refusal;
         }
 
-        // One-way calls are never refused here, so that none is lost: only their window bounds how many wait.
+        // The number of one-way calls that wait has no limit here, so that none is lost: their window bounds it.
         ticket.IsQueued = true;
         if (!ticket.Call.IsOneWay)
         {

@@ -126,7 +126,7 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, UnaryHead);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
-        }, "before its start"),
+        }, "in the middle of its head"),
         new("head of no bytes", peer => peer.Send(FrameKind.CallStart, First), "A field of 1 bytes where 0 are left"),
         new(
             "head of zeros",

@@ -60,6 +60,11 @@ internal static class ServerViolations
             "continuation of no head",
             peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
             "that continues no head"),
+        new("message in the middle of a head", peer =>
+        {
+            peer.Send(FrameKind.Headers, First, FrameFlags.HeadContinues, head: s_bytes);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: (uint)s_bytes.Length);
+        }, "in the middle of its head"),
         new("message beyond its own length", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);

@@ -245,11 +245,15 @@ internal sealed class OneWayTests : OneWayFixture
         ShmRig rig = await StartOneWayAsync(
             options: RigOptions.AnySize with { ServerMaxReceive = 1000, RingCapacity = 64 << 10 });
 
+        long before = Diagnostics.Telemetry.OneWayFailed.CountOf(nameof(StatusCode.ResourceExhausted));
+
         RpcException? failure = await FailureOfAsync(OneWay(rig).UnaryAsync(Payloads.OfSize(3_000_000)));
 
         Assert.That(
             failure?.StatusCode ?? (await WaitForFailureAsync()).Status.StatusCode,
             Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(
+            Diagnostics.Telemetry.OneWayFailed.CountOf(nameof(StatusCode.ResourceExhausted)), Is.EqualTo(before + 1));
         await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
         await Timeouts.Eventually(() => Begun.Contains("next"));
     }
@@ -326,7 +330,7 @@ internal sealed class OneWayTests : OneWayFixture
         Assert.That(Begun, Is.EqualTo(sent));
     }
 
-    /// <summary>Returns how a one-way call failed, because its end came before its last frame was sent; or null.</summary>
+    /// <summary>Returns how a call failed whose end came before its last frame was sent; null for a sent one.</summary>
     private static async Task<RpcException?> FailureOfAsync(AsyncUnaryCall<Payload> call)
     {
         try

@@ -114,7 +114,7 @@ internal static partial class WordRules
         ObjectCreationExpressionSyntax { Type: IdentifierNameSyntax { Identifier.Text: "Timer" or "Thread" } type }
             when NextCall(node) != "UnsafeStart" => $"new {type}",
         InvocationExpressionSyntax { Expression: MemberAccessExpressionSyntax called }
-            when IsKeeper(called) && NextCall(node) != "GetAwaiter" => called.ToString(),
+            when IsKeeper(called) && NextCall(node) is not ("GetAwaiter" or "ConfigureAwait") => called.ToString(),
         _ => null,
     };
 
