@@ -250,7 +250,7 @@ class Model(Search):
     def method(self, name, arg, s):
         one = self.calls[name]
         if one["yields"]:
-            return ("lock", (0, "yield_place")) if self.has("yield_holds_the_lock") else ("yield_place", 0)
+            return ("lock", (0, "go_outside")) if self.has("yield_holds_the_lock") else ("go_outside", 0)
         if one["stays"] or not self.are_over(one["awaits"], s):
             return None
         return ("forget", None) if self.has("running_call_ends_first") else ("leave", None)
@@ -343,7 +343,7 @@ class Model(Search):
         s["granted"] += (one,)
 
     # A method that waits for a callback lets others in.
-    def yield_place(self, name, gate, s):
+    def go_outside(self, name, gate, s):
         s["state", name] = "outside"
         self.hand_on(name, gate, s)
         return "yield_place", gate
