@@ -179,8 +179,10 @@ internal abstract partial class ClientCall
 
             throw;
         }
-
-        Connection?.Sender.Drop(this);
+        finally
+        {
+            Connection?.Sender.Drop(this);
+        }
     }
 
     /// <summary>Marks that the server's End, with its response, is stored.</summary>

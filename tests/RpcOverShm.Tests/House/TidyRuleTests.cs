@@ -77,7 +77,9 @@ public class TidyRuleTests
 
     [TestCase("Task.Run(Act)", true)]
     [TestCase("System.Threading.Tasks.Task.Run(Act)", true)]
+    [TestCase("Task.Run(Act).ConfigureAwait(false)", true)]
     [TestCase("Task.Run(Act).GetAwaiter().GetResult()", false)]
+    [TestCase("Task.Run(Act).ConfigureAwait(false).GetAwaiter().GetResult()", false)]
     [TestCase("Task.Factory.StartNew(Act)", true)]
     [TestCase("new Timer(Act, this, 1, 1)", true)]
     [TestCase("new Thread(Act) { IsBackground = true }.Start()", true)]

@@ -114,7 +114,8 @@ internal static partial class WordRules
         ObjectCreationExpressionSyntax { Type: IdentifierNameSyntax { Identifier.Text: "Timer" or "Thread" } type }
             when NextCall(node) != "UnsafeStart" => $"new {type}",
         InvocationExpressionSyntax { Expression: MemberAccessExpressionSyntax called }
-            when IsKeeper(called) && NextCall(node) is not ("GetAwaiter" or "ConfigureAwait") => called.ToString(),
+            when IsKeeper(called) && NextCall(NextCall(node) == "ConfigureAwait" ? node.Parent!.Parent! : node)
+                != "GetAwaiter" => called.ToString(),
         _ => null,
     };
 
