@@ -43,7 +43,7 @@ internal static class Debugging
     }
 
     // snippet: messages
-    /// <summary>Logs what a method was asked and what it has answered: the text of a Protobuf message is JSON.</summary>
+    /// <summary>Logs the request and the answer of a method: the text of a Protobuf message is JSON.</summary>
     private sealed class MessageLog(ILogger<MessageLog> log) : Interceptor
     {
         public override async Task<TResponse> UnaryServerHandler<TRequest, TResponse>(

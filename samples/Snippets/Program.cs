@@ -1,7 +1,7 @@
 using RpcOverShm.Samples;
 
-// Runs the code that README and the pages in docs/ quote: each page has a class of its name. A failure ends the program with its
-// exception, and so with an exit code other than 0.
+// Runs the code that README and the pages in docs/ quote: each page has a class of its name. A failure ends the program
+// with its exception, and so with an exit code other than 0.
 string prefix = $"shm://snippets-{Environment.ProcessId}";
 (string Page, Func<string, Task> RunAsync)[] pages =
 [
