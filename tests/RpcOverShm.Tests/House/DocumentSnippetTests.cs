@@ -14,6 +14,16 @@ public class DocumentSnippetTests
     public void Readme_QuotesServiceServerClientAndFiveMoreThings() =>
         Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(8));
 
+    [Test]
+    public void Readme_LinksEveryPageOfDocs()
+    {
+        string readme = Repository.Read("README.md").Text;
+        Assert.That(
+            Repository.Documents.Where(document => document.Folder == "docs").Select(document => document.Path)
+                .Where(path => !readme.Contains($"({path})", StringComparison.Ordinal)),
+            Is.Empty);
+    }
+
     /// <summary>A server without a logger leaves no trace of what its methods throw.</summary>
     [Test]
     public void Servers_InEveryDocument_HaveALogger_OrThePageSaysHow() => Assert.That(
