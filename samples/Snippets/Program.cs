@@ -1,7 +1,7 @@
 using RpcOverShm.Samples;
 
-// Runs the code that the pages in docs/ quote: each page has a class of its name. A failure ends the program with its
-// exception, and so with an exit code other than 0.
+// Runs the code that README and the pages in docs/ quote: each page has a class of its name. A failure ends the program
+// with its exception, and so with an exit code other than 0.
 string prefix = $"shm://snippets-{Environment.ProcessId}";
 (string Page, Func<string, Task> RunAsync)[] pages =
 [
@@ -17,7 +17,9 @@ string prefix = $"shm://snippets-{Environment.ProcessId}";
     ("migrating from gRPC", MigratingFromGrpc.RunAsync),
     ("migrating from named pipes", MigratingFromNamedPipes.RunAsync),
     ("troubleshooting", Troubleshooting.RunAsync),
-    ("unit tests", UnitTests.RunAsync),
+    ("testing", Testing.RunAsync),
+    ("debugging", Debugging.RunAsync),
+    ("README", Readme.RunAsync),
 ];
 for (int i = 0; i < pages.Length; i++)
 {

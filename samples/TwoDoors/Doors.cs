@@ -12,6 +12,9 @@ namespace RpcOverShm.Samples;
 /// <summary>The two ways into one service: each server has its address, and the client's channel follows it.</summary>
 internal static class Doors
 {
+    /// <summary>The address of the shared memory that the host of HTTP/2 serves.</summary>
+    public static string HostedAddress { get; } = $"shm://two-doors-{Environment.ProcessId}/hosted";
+
     // snippet: shared-memory
     public static async Task<ShmServer> OpenSharedMemoryAsync(DepotService depot)
     {
@@ -32,11 +35,18 @@ internal static class Doors
             IPAddress.Loopback, port: 0, listen => listen.Protocols = HttpProtocols.Http2));
         builder.Services.AddSingleton(depot);
         builder.Services.AddGrpc(options => options.Interceptors.Add<SigningInterceptor>());
+        AddSharedMemory(builder.Services, HostedAddress);
         WebApplication app = builder.Build();
         app.MapGrpcService<DepotService>();
         await app.StartAsync();
         return app;
     }
+    // end snippet
+
+    // snippet: hosted
+    /// <summary>The line of a host: the server starts and stops with it.</summary>
+    public static void AddSharedMemory(IServiceCollection services, string address) =>
+        services.AddShmServer(address).AddService<DepotService>().AddInterceptor<SigningInterceptor>();
     // end snippet
 
     // snippet: channel

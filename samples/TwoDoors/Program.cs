@@ -17,22 +17,26 @@ await using ShmServer server = await Doors.OpenSharedMemoryAsync(depot);
 await using WebApplication app = await Doors.OpenHttpAsync(depot);
 
 ChannelBase shm = Doors.ChannelFor(server.Address);
+ChannelBase hosted = Doors.ChannelFor(Doors.HostedAddress);
 ChannelBase http = Doors.ChannelFor(app.Urls.Single());
 int differing = 0;
 Console.WriteLine($"{"call",-16} {"shared memory",14} {"HTTP/2",14}   answers");
-foreach (((string name, Func<Task<Func<string>>> overShm, bool isTimed), (_, Func<Task<Func<string>>> overHttp, _))
-    in new DepotCalls(shm).All.Zip(new DepotCalls(http).All))
+foreach (((string name, Func<Task<Func<string>>> overShm, bool isTimed),
+    (_, Func<Task<Func<string>>> overHosted, _), (_, Func<Task<Func<string>>> overHttp, _))
+    in new DepotCalls(shm).All.Zip(new DepotCalls(hosted).All, new DepotCalls(http).All))
 {
     string one = (await overShm())();
+    string hosting = (await overHosted())();
     string other = (await overHttp())();
-    bool isSame = one == other;
+    bool isSame = one == other && one == hosting;
     differing += isSame ? 0 : 1;
-    string verdict = isSame ? $"alike: {Cut(one)}" : $"DIFFERENT:\n  {one}\n  {other}";
+    string verdict = isSame ? $"alike: {Cut(one)}" : $"DIFFERENT:\n  {one}\n  {hosting}\n  {other}";
     string times = isTimed ? $"{await TimeAsync(overShm),14} {await TimeAsync(overHttp),14}" : new string(' ', 29);
     Console.WriteLine($"{name,-16} {times}   {verdict}");
 }
 
 await shm.ShutdownAsync();
+await hosted.ShutdownAsync();
 await http.ShutdownAsync();
 await server.StopAsync();
 await app.StopAsync();

@@ -4,9 +4,31 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
-/// <content>The sessions as the user sees them: their events, and how callbacks are made.</content>
+/// <content>The sessions as the user sees them: who is connected, events, and how callbacks are made.</content>
 public sealed partial class ShmServer
 {
+    /// <summary>Gets the sessions that are open now, in the order in which they started.</summary>
+    /// <remarks>
+    /// A snapshot, which is made at each read: sessions that start or end later do not change it. Empty before the
+    /// server has started and after it has stopped. A session is in it before its first call and before
+    /// <see cref="SessionStarted"/>, and no longer at <see cref="SessionEnded"/>. A channel that connects again has
+    /// another session. The <see cref="ShmSession.ProcessId"/> and <see cref="ShmSession.User"/> of each say who the
+    /// client is. Thread-safe; costs a copy of all connections, so it is for diagnosis and not for each call.
+    /// </remarks>
+    public IReadOnlyList<ShmSession> Sessions
+    {
+        get
+        {
+            ServerCore? running;
+            using (_lock.Enter())
+            {
+                running = _running;
+            }
+
+            return running is null ? [] : [.. running.OpenSessions().Select(session => (ShmSession)session.View)];
+        }
+    }
+
     private ClientSettings CallbackSettings() => new()
     {
         MaxReceiveMessageBytes = _settings.MaxReceiveMessageBytes,
@@ -19,7 +41,7 @@ public sealed partial class ShmServer
         Logger = _logger,
     };
 
-    private sealed class Sessions(ShmServer server) : SessionHandler
+    private sealed class SessionEvents(ShmServer server) : SessionHandler
     {
         private readonly ClientSettings _callbacks = server.CallbackSettings();
 

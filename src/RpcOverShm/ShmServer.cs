@@ -277,7 +277,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             ServerSettings settings = _settings with { Methods = methods };
             try
             {
-                _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
+                _running = new ServerCore(_address, _connectionSettings, settings, new SessionEvents(this));
                 path = _running.SocketPath;
             }
             catch (ConnectException exception)

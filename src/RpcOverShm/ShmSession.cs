@@ -17,8 +17,8 @@ namespace RpcOverShm;
 /// <para>
 /// A session starts when a channel connects and ends when that connection is closed. If the channel connects again,
 /// another session starts. A method gets the session of its caller with
-/// <see cref="ShmServerCallContextExtensions.GetShmSession"/>; <see cref="ShmServer.SessionStarted"/> and
-/// <see cref="ShmServer.SessionEnded"/> report all sessions.
+/// <see cref="ShmServerCallContextExtensions.GetShmSession"/>. <see cref="ShmServer.Sessions"/> has those that are
+/// open; <see cref="ShmServer.SessionStarted"/> and <see cref="ShmServer.SessionEnded"/> report each start and end.
 /// </para>
 /// <para>Thread-safe. Nothing to dispose. All members may be used after the session has ended.</para>
 /// </remarks>

@@ -3,9 +3,6 @@ using RpcOverShm.Samples;
 
 using ShmChannel channel = ShmChannel.ForAddress("shm://greeter");
 var client = new Greeter.GreeterClient(channel);
-
-HelloReply reply = client.SayHello(new HelloRequest { Name = "blocking world" });
-Console.WriteLine(reply.Message);
-
-reply = await client.SayHelloAsync(new HelloRequest { Name = "async world" });
-Console.WriteLine(reply.Message);
+HelloReply blocking = client.SayHello(new HelloRequest { Name = "blocking world" });
+HelloReply awaited = await client.SayHelloAsync(new HelloRequest { Name = "async world" });
+Console.WriteLine($"{blocking.Message}\n{awaited.Message}");

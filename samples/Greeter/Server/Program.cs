@@ -1,13 +1,13 @@
 using Grpc.Core;
+using Microsoft.Extensions.Logging;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
-await using var server = new ShmServer("shm://greeter");
+using ILoggerFactory loggers = LoggerFactory.Create(logging => logging.AddConsole());
+await using var server = new ShmServer("shm://greeter", new ShmServerOptions { LoggerFactory = loggers });
 server.Services.Add(Greeter.BindService(new GreeterService()));
 await server.StartAsync();
-
-Console.WriteLine("Greeting at shm://greeter; press Enter to stop.");
-Console.ReadLine();
+Console.ReadLine(); // Enter stops the server.
 await server.StopAsync(grace: TimeSpan.FromSeconds(5));
 
 internal sealed class GreeterService : Greeter.GreeterBase

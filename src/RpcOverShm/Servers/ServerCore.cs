@@ -60,6 +60,17 @@ internal sealed class ServerCore
     public BufferBudget BufferBudget => _shared.BufferBudget;
 
     /// <summary>
+    /// Returns the sessions whose connections are open, in the order in which they started. A connection that was
+    /// closed stays in the list for its one-way calls, but its session has ended.
+    /// </summary>
+    public IEnumerable<ServerSession> OpenSessions() =>
+        from connection in Connections
+        let session = connection.Session!
+        where session.Connection.CloseReason is null
+        orderby session.Number
+        select session;
+
+    /// <summary>
     /// Checks all sessions once and sends a GoAway to those without a call for the idle timeout. Calls that cross the
     /// GoAway are served. The client closes its connection when they have ended.
     /// </summary>

@@ -173,6 +173,29 @@ internal sealed class SessionTests : CallbackFixture
     }
 
     [Test]
+    public async Task Sessions_OfAServer_AreThoseThatAreOpen()
+    {
+        var atTheEnd = new TaskCompletionSource<long[]>();
+        ShmRig rig = await StartShmAsync(Noting);
+        rig.Server.SessionEnded += (_, _) => atTheEnd.TrySetResult([.. Open(rig.Server)]);
+        await using ShmServer notStarted = new("shm://sessions-not-started");
+        ShmChannel other = rig.OpenChannel();
+        rig.Client.Unary(Payloads.Empty);
+        To(other).Unary(Payloads.Empty);
+
+        IReadOnlyList<ShmSession> both = rig.Server.Sessions;
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+        long[] left = await atTheEnd.Task.Bounded();
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
+
+        Assert.That(both, Is.EqualTo(_seen).AsCollection, "A method sees the same objects.");
+        Assert.That(left, Is.EqualTo(new[] { 2 }));
+        Assert.That(both, Has.Count.EqualTo(2), "It is a snapshot.");
+        Assert.That(rig.Server.Sessions, Is.Empty);
+        Assert.That(notStarted.Sessions, Is.Empty);
+    }
+
+    [Test]
     public async Task Stop_OfAServer_WaitsForTheHandlersOfSessions_AndAKillDoesNot([Values] bool isKilled)
     {
         var mayEnd = new ManualResetEventSlim(); // Not disposed: nobody waits for the handler after a kill.
@@ -270,6 +293,8 @@ internal sealed class SessionTests : CallbackFixture
         Assert.That(seen, Is.TypeOf<InvalidOperationException>());
         Assert.That(() => ShmServerCallContextExtensions.GetShmSession(null!), Throws.ArgumentNullException);
     }
+
+    private static IEnumerable<long> Open(ShmServer server) => server.Sessions.Select(session => session.Id);
 
     private sealed class WrappingInterceptor : Grpc.Core.Interceptors.Interceptor
     {

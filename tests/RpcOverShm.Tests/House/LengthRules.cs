@@ -16,6 +16,7 @@ internal static class LengthRules
     public const int Nesting = 4;
     public const int ArchitectureBytes = 40 << 10;
     public const int DelicateRows = 17;
+    public const int ReadmeLines = 180;
 
     /// <summary>Files that may have up to <see cref="LongFileLines"/> lines: one state machine each.</summary>
     public static readonly string[] LongFiles = [];

@@ -47,6 +47,36 @@ internal static partial class MarkdownText
         where path.Length > 0 && !exists(Resolve(file.Folder, path))
         select file.At(line.Number, $"There is no '{path}' where the link points.");
 
+    /// <summary>Returns links to sections that their document does not have.</summary>
+    /// <param name="file">The document with the links.</param>
+    /// <param name="read">Returns a document by its path from the root, or null.</param>
+    public static IEnumerable<string> BrokenAnchors(SourceFile file, Func<string, SourceFile?> read) =>
+        from line in Prose(file)
+        from Match match in Link().Matches(CodeSpan().Replace(line.Text, ""))
+        let parts = match.Groups["target"].Value.Split('#')
+        where parts.Length == 2 && !parts[0].Contains(':', StringComparison.Ordinal)
+        let document = parts[0].Length == 0 ? file : read(Resolve(file.Folder, parts[0]))
+        where document is not null && !Anchors(document).Contains(parts[1])
+        select file.At(line.Number, $"{document.Path} has no section '#{parts[1]}'.");
+
+    /// <summary>Returns the anchors of the headings, as GitHub makes them.</summary>
+    private static HashSet<string> Anchors(SourceFile file)
+    {
+        var anchors = new HashSet<string>();
+        foreach ((_, string line) in Prose(file).Where(line => Heading().IsMatch(line.Text)))
+        {
+            string text = LinkInHeading().Replace(Heading().Replace(line, ""), "$1");
+            string anchor = NotOfAnchors().Replace(text.ToLowerInvariant(), "").Replace(' ', '-');
+            string unique = anchor;
+            for (int i = 1; !anchors.Add(unique); i++)
+            {
+                unique = $"{anchor}-{i}";
+            }
+        }
+
+        return anchors;
+    }
+
     private static string Resolve(string folder, string path)
     {
         var parts = new List<string>(
@@ -77,4 +107,13 @@ internal static partial class MarkdownText
 
     [GeneratedRegex("`[^`]*`")]
     private static partial Regex CodeSpan();
+
+    [GeneratedRegex("^#{1,6} +")]
+    private static partial Regex Heading();
+
+    [GeneratedRegex(@"\[([^\]]*)\]\([^)]*\)")]
+    private static partial Regex LinkInHeading();
+
+    [GeneratedRegex(@"[^\p{L}\p{N}_ -]")]
+    private static partial Regex NotOfAnchors();
 }

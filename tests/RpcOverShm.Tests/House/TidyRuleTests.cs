@@ -182,6 +182,18 @@ public class TidyRuleTests
         MarkdownText.BrokenLinks(new SourceFile("docs/A.md", markdown), path => path == "src/there.md").Any(),
         Is.EqualTo(!isRight));
 
+    [TestCase("# A\n## The `one`, and 2!\n[in](#the-one-and-2) [out](B.md#there) [code](b.cs#L3)", true)]
+    [TestCase("# A\n## Same\n## Same\n[first](#same) [second](#same-1) [net](https://example.com/#lost)", true)]
+    [TestCase("# A\n## A [link](B.md)\n[heading](#a-link)\n```\n[not](#a-link-at-all)\n```", true)]
+    [TestCase("# A\n## Same\n[third](#same-1)", false)]
+    [TestCase("# A\n```\n# here\n```\n[fenced](#here)", false)]
+    [TestCase("# A\n[lost](B.md#here)", false)]
+    public void BrokenAnchors_OfADocument_AreFound(string markdown, bool isRight) => Assert.That(
+        MarkdownText.BrokenAnchors(
+            new SourceFile("docs/A.md", markdown),
+            path => path == "docs/B.md" ? new SourceFile(path, "# B\n## There\n") : null).Any(),
+        Is.EqualTo(!isRight));
+
     [TestCase("/" + "home/me/src", true)]
     [TestCase("\"C:" + "\\\\Users\\\\me\"", true)]
     [TestCase("https://api." + "nuget.org/v3", true)]

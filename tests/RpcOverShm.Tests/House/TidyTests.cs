@@ -121,6 +121,18 @@ public partial class TidyTests
         Repository.Documents.SelectMany(document => MarkdownText.BrokenLinks(document, Repository.Exists)));
 
     [Test]
+    public void Anchors_InLinksOfEveryDocument_AreHeadings()
+    {
+        Dictionary<string, SourceFile> documents = Repository.Documents.ToDictionary(document => document.Path);
+        Findings.AssertNone(documents.Values.SelectMany(
+            document => MarkdownText.BrokenAnchors(document, documents.GetValueOrDefault)));
+    }
+
+    [Test]
+    public void Readme_InLines_FitsOnItsScreens() =>
+        Assert.That(Repository.Read("README.md").Lines, Has.Length.AtMost(LengthRules.ReadmeLines));
+
+    [Test]
     public void Texts_Everywhere_NameNoMachine() =>
         Findings.AssertNone(Repository.Texts.SelectMany(MachineRules.Check));
 
