@@ -54,7 +54,10 @@ internal sealed record FailureReport(ExitCode Code, string Message)
             return;
         }
 
-        console.WriteError(Status is null ? Message : $"The call failed with {Status} ({StatusCode}): {Message}");
+        // Without a connection there was no call.
+        console.WriteError(Status is null || Code == ExitCode.NotConnected
+            ? Message
+            : $"The call failed with {Status} ({StatusCode}): {Message}");
         foreach (string detail in Details)
         {
             console.WriteNote($"detail: {detail}");
