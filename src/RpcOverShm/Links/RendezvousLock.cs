@@ -102,6 +102,16 @@ internal sealed class RendezvousLock : IDisposable
         return null;
     }
 
+    /// <summary>
+    /// Returns the process id in a lock file, whether or not its process lives; null if there is none. Leaves the lock
+    /// alone.
+    /// </summary>
+    public static int? HolderOf(string path)
+    {
+        using SafeFileHandle? file = Open(path, furtherFlags: 0);
+        return file is null ? null : ReadProcessId(file);
+    }
+
     /// <summary>Returns whether a path names the locked file.</summary>
     /// <exception cref="IOException">The directory may not be searched.</exception>
     public bool IsAt(string path) => FileFacts.OfPath(path) is { } found && found.IsSameFileAs(_facts);

@@ -1,0 +1,19 @@
+using System.Text.Encodings.Web;
+using System.Text.Json;
+using System.Text.Json.Serialization;
+
+namespace RpcOverShm.Tool.Output;
+
+/// <summary>The JSON that <c>--json</c> gives: one line, without what is absent.</summary>
+internal static class JsonText
+{
+    private static readonly JsonSerializerOptions s_options = new()
+    {
+        Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
+        PropertyNamingPolicy = JsonNamingPolicy.CamelCase,
+        DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull,
+        Converters = { new JsonStringEnumConverter(JsonNamingPolicy.CamelCase) },
+    };
+
+    public static string Of<T>(T value) => JsonSerializer.Serialize(value, s_options);
+}

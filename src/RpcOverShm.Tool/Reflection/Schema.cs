@@ -1,0 +1,141 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using Google.Protobuf.WellKnownTypes;
+using RpcOverShm.Tool.Output;
+
+namespace RpcOverShm.Tool.Reflection;
+
+/// <summary>
+/// The .proto files that a server has described so far, and what they declare by full name. Not thread-safe.
+/// </summary>
+internal sealed class Schema
+{
+    // Servers may leave out what every client has.
+    private static readonly Dictionary<string, ByteString> s_known = new FileDescriptor[]
+    {
+        AnyReflection.Descriptor, ApiReflection.Descriptor, DurationReflection.Descriptor, EmptyReflection.Descriptor,
+        FieldMaskReflection.Descriptor, SourceContextReflection.Descriptor, StructReflection.Descriptor,
+        TimestampReflection.Descriptor, TypeReflection.Descriptor, WrappersReflection.Descriptor,
+        FileDescriptorProto.Descriptor.File,
+    }.ToDictionary(file => file.Name, file => file.SerializedData);
+
+    private readonly Dictionary<string, ByteString> _files = [];
+    private readonly Dictionary<string, IDescriptor> _symbols = [];
+
+    /// <summary>The names of types that were looked for in vain.</summary>
+    public HashSet<string> Missed { get; } = [];
+
+    /// <summary>The full names of all that is declared.</summary>
+    public IEnumerable<string> Names => _symbols.Keys;
+
+    /// <summary>Adds files; returns the names of files that they import and that are not there yet.</summary>
+    public IReadOnlyList<string> Add(IEnumerable<ByteString> files)
+    {
+        foreach (ByteString bytes in files)
+        {
+            _files[Read(bytes).Name] = bytes;
+        }
+
+        var missing = new HashSet<string>();
+        foreach (string name in _files.Values.ToArray().SelectMany(bytes => Read(bytes).Dependency))
+        {
+            AddKnown(name, missing);
+        }
+
+        return [.. missing];
+    }
+
+    /// <summary>Makes descriptors of all files, in place of former ones.</summary>
+    /// <exception cref="ToolException">The files do not fit together.</exception>
+    public void Build()
+    {
+        var ordered = new List<ByteString>();
+        var visited = new HashSet<string>();
+        foreach (string name in _files.Keys)
+        {
+            Order(name, visited, ordered);
+        }
+
+        try
+        {
+            _symbols.Clear();
+            foreach (FileDescriptor file in FileDescriptor.BuildFromByteStrings(ordered))
+            {
+                AddSymbols(file);
+            }
+        }
+        catch (Exception exception)
+            when (exception is DescriptorValidationException or ArgumentException or InvalidProtocolBufferException)
+        {
+            throw new ToolException(
+                ExitCode.NotOffered, $"The descriptors of the server are unusable: {exception.Message}", exception);
+        }
+    }
+
+    /// <summary>Returns what has a full name; null if no file declares it.</summary>
+    public IDescriptor? Find(string fullName) => _symbols.GetValueOrDefault(fullName);
+
+    /// <summary>Returns a type of messages; null, and notes the name, if no file declares it.</summary>
+    public MessageDescriptor? FindMessage(string fullName)
+    {
+        if (Find(fullName) is MessageDescriptor found)
+        {
+            return found;
+        }
+
+        Missed.Add(fullName);
+        return null;
+    }
+
+    private void AddKnown(string name, HashSet<string> missing)
+    {
+        if (_files.ContainsKey(name))
+        {
+            return;
+        }
+
+        if (!s_known.TryGetValue(name, out ByteString? bytes))
+        {
+            missing.Add(name);
+            return;
+        }
+
+        _files.Add(name, bytes);
+        foreach (string next in Read(bytes).Dependency)
+        {
+            AddKnown(next, missing);
+        }
+    }
+
+    // Imports come first. A file that imports itself through others is refused by Protobuf's own classes.
+    private void Order(string name, HashSet<string> visited, List<ByteString> ordered)
+    {
+        if (!visited.Add(name) || !_files.TryGetValue(name, out ByteString? bytes))
+        {
+            return;
+        }
+
+        foreach (string next in Read(bytes).Dependency)
+        {
+            Order(next, visited, ordered);
+        }
+
+        ordered.Add(bytes);
+    }
+
+    private void AddSymbols(FileDescriptor file)
+    {
+        foreach (IDescriptor symbol in file.MessageTypes.SelectMany(WithNested)
+            .Concat(file.EnumTypes).Concat(file.Extensions.UnorderedExtensions)
+            .Concat(file.Services.SelectMany(service => service.Methods.Cast<IDescriptor>().Prepend(service))))
+        {
+            _symbols[symbol.FullName] = symbol;
+        }
+    }
+
+    private static IEnumerable<IDescriptor> WithNested(MessageDescriptor type) => type.NestedTypes
+        .SelectMany(WithNested).Concat(type.EnumTypes).Concat(type.Extensions.UnorderedExtensions)
+        .Concat(type.Fields.InDeclarationOrder()).Prepend(type);
+
+    private static FileDescriptorProto Read(ByteString bytes) => FileDescriptorProto.Parser.ParseFrom(bytes);
+}

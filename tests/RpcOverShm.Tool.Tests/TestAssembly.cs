@@ -1,0 +1,5 @@
+using RpcOverShm.Testing;
+
+// A new instance for each test, because fixtures keep the objects of a test in fields.
+[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[assembly: HangGuard]
