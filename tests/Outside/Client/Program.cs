@@ -5,11 +5,12 @@ using OpenTelemetry.Metrics;
 using OpenTelemetry.Trace;
 using Outside;
 using Outside.Client;
+using Outside.Contract;
 using RpcOverShm;
 using RpcOverShm.MessagePack;
 using RpcOverShm.Protobuf;
+using static Outside.Contract.AllShapes;
 #if CODE_FIRST
-using Outside.Contract;
 using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Client;
 #endif
@@ -26,9 +27,8 @@ options.Callbacks.Services.Add(NoteWatcher.BindService(watcher));
 using ShmChannel channel = ShmChannel.ForAddress("shm://outside", options);
 var client = new Notes.NotesClient(channel);
 
-// The first callback runs on this thread, which blocks in its call; the second while the call is awaited.
-Expect(1, client.Add(new Note { Text = "one" }).Count);
-Expect(2, (await client.AddAsync(new Note { Text = "two" })).Count);
+// A callback of a blocking call runs on this thread; one of an awaited call does not.
+await AllShapes.CallAsync(client);
 Expect("one, two", string.Join(", ", watcher.Seen));
 
 using ShmChannel packed = ShmChannel.ForAddress(
@@ -39,7 +39,7 @@ await foreach (Note note in new Notes.NotesClient(packed).List(new ListRequest()
     listed.Add(note.Text);
 }
 
-Expect("one, two", string.Join(", ", listed));
+Expect("one, two, three, four", string.Join(", ", listed));
 
 // A typed failure.
 var faults = new ShmFaultClientInterceptor(new ShmFaultsBuilder().AddDetail<Note>().Build());
@@ -66,11 +66,3 @@ metrics.ForceFlush();
 Expect(true, counts.Names.IsSupersetOf(["rpc.client.call.duration", "rpc.server.call.duration"]));
 Expect(true, counts.Names.Contains("rpcovershm.connections"));
 Console.WriteLine("The client has seen all answers.");
-
-static void Expect<T>(T expected, T actual)
-{
-    if (!Equals(expected, actual))
-    {
-        throw new InvalidOperationException($"The client got '{actual}' where '{expected}' is right.");
-    }
-}

@@ -1,13 +1,10 @@
-using System.Collections.Concurrent;
 using Grpc.Core;
 
 namespace Outside.Server;
 
-/// <summary>Keeps notes, and tells the client of each one before it answers.</summary>
-internal sealed class NotesService : Notes.NotesBase
+/// <summary>Keeps notes, and tells the client of each added one before it answers.</summary>
+internal sealed class NotesService : Plain.NotesService
 {
-    private readonly ConcurrentQueue<Note> _notes = new();
-
     public override async Task<Receipt> Add(Note request, ServerCallContext context)
     {
         if (request.Text.Length == 0)
@@ -15,18 +12,9 @@ internal sealed class NotesService : Notes.NotesBase
             throw new ArgumentException("A note has a text.");
         }
 
-        _notes.Enqueue(request);
+        await base.Add(request, context);
         var watcher = new NoteWatcher.NoteWatcherClient(context.GetShmSession().CreateCallInvoker());
         Receipt seen = await watcher.AddedAsync(request, cancellationToken: context.CancellationToken);
         return new Receipt { Count = seen.Count };
-    }
-
-    public override async Task List(
-        ListRequest request, IServerStreamWriter<Note> responseStream, ServerCallContext context)
-    {
-        foreach (Note note in _notes)
-        {
-            await responseStream.WriteAsync(note);
-        }
     }
 }

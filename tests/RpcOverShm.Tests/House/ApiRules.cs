@@ -14,7 +14,7 @@ internal static class ApiRules
     /// </summary>
     public static IEnumerable<string> Misnamed(IEnumerable<Type> types, string rootNamespace) =>
         from type in types
-        where ApiText.IsVisible(type) && !type.IsNested
+        where IsVisible(type) && !type.IsNested
         let place = ExtendedBy(type)?.Namespace ?? rootNamespace
         where !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != place
         select $"{type} is public: so its name begins with {Prefix} and it stands in {place}.";
@@ -22,15 +22,21 @@ internal static class ApiRules
     /// <summary>Visible fields that are not read-only.</summary>
     public static IEnumerable<string> MutableFields(IEnumerable<Type> types) =>
         from type in types
-        where ApiText.IsVisible(type) && !type.IsEnum
+        where IsVisible(type) && !type.IsEnum
         from field in type.GetFields(
             BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance | BindingFlags.Static
             | BindingFlags.DeclaredOnly)
-        where ApiText.IsVisible(field) && !field.IsInitOnly && !field.IsLiteral
+        where IsVisible(field) && !field.IsInitOnly && !field.IsLiteral
         select $"{type}.{field.Name} can be seen and changed.";
 
     // Null if the class has no extension methods.
     private static Type? ExtendedBy(Type type) => type.GetMethods(BindingFlags.Public | BindingFlags.Static)
         .FirstOrDefault(method => method.IsDefined(typeof(ExtensionAttribute), inherit: false))
         ?.GetParameters()[0].ParameterType;
+
+    private static bool IsVisible(Type type) => type.DeclaringType is { } outer
+        ? IsVisible(outer) && (type.IsNestedPublic || type.IsNestedFamily || type.IsNestedFamORAssem)
+        : type.IsPublic;
+
+    private static bool IsVisible(FieldInfo field) => field.IsPublic || field.IsFamily || field.IsFamilyOrAssembly;
 }
