@@ -12,19 +12,26 @@ internal static class CleanCommand
         common.SetAction(command, console, (parsed, _) =>
         {
             EndpointDirectory directory = common.Directory(parsed);
-            IReadOnlyList<string> removed = directory.RemoveDead();
+            (IReadOnlyList<string> removed, IReadOnlyList<string> left) = directory.RemoveDead();
             if (common.IsJson(parsed))
             {
-                console.WriteLine(JsonText.Of(new { Removed = removed }));
+                console.WriteLine(JsonText.Of(new { Removed = removed, Left = left }));
                 return Task.FromResult(ExitCode.Ok);
             }
 
             foreach (string address in removed)
             {
-                console.WriteLine($"removed {address}");
+                console.WriteLine($"removed {ToolConsole.Visible(address)}");
             }
 
-            if (removed.Count == 0)
+            foreach (string address in left)
+            {
+                console.WriteNote(
+                    $"{ToolConsole.Visible(address)} stays: it is another user's, or has no lock file beside it, or "
+                    + "this user may not write to the directory.");
+            }
+
+            if (removed.Count + left.Count == 0)
             {
                 console.WriteNote($"No dead server has left a file in {directory.Path}.");
             }

@@ -39,20 +39,29 @@ internal sealed class EndpointDirectory(string? path)
         ];
     }
 
-    /// <summary>Removes what dead servers have left; returns the addresses of those that are gone now.</summary>
+    /// <summary>
+    /// Removes what dead servers have left; returns the addresses of those that are gone now, and of those that stay.
+    /// </summary>
     /// <exception cref="IOException">The directory cannot be read.</exception>
     /// <exception cref="UnauthorizedAccessException">This user may not read it.</exception>
-    public IReadOnlyList<string> RemoveDead()
+    public (IReadOnlyList<string> Removed, IReadOnlyList<string> Left) RemoveDead()
     {
-        string[] before = [.. Read().Where(one => !one.IsAlive).Select(one => one.Address)];
-        while (NamesInDirectory.RemoveDead(Path) > 0)
+        string[] before = Dead();
+        string[] left = before;
+        int count;
+        do
         {
-            // One call removes a bounded number of them.
+            // A pass removes a bounded number of them, and nothing where this user may not write.
+            count = left.Length;
+            NamesInDirectory.RemoveDead(Path);
+            left = Dead();
         }
+        while (left.Length < count);
 
-        HashSet<string> after = [.. Read().Where(one => !one.IsAlive).Select(one => one.Address)];
-        return [.. before.Where(address => !after.Contains(address))];
+        return ([.. before.Except(left)], left);
     }
+
+    private string[] Dead() => [.. Read().Where(one => !one.IsAlive).Select(one => one.Address)];
 
     private static Endpoint? Look(string socketPath, Dictionary<string, int>? connections)
     {

@@ -1,4 +1,3 @@
-using System.Text.Json;
 using Grpc.Core;
 using RpcOverShm.Tool.Json;
 using RpcOverShm.Tool.Output;
@@ -46,7 +45,7 @@ internal sealed record FailureReport(ExitCode Code, string Message)
                     Message,
                     Details = Details.Count == 0
                         ? null
-                        : Details.Select(one => JsonSerializer.Deserialize<JsonElement>(one)),
+                        : Details.Select(JsonText.Parse),
                     ExitCode = (int)Code,
                 },
             }));

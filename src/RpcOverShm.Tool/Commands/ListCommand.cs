@@ -40,7 +40,7 @@ internal static class ListCommand
         foreach (Endpoint one in endpoints)
         {
             table.AddRow(
-                Markup.Escape(one.Address),
+                Markup.Escape(ToolConsole.Visible(one.Address)),
                 one.IsAlive ? "[green]alive[/]" : "[red]dead[/]",
                 Markup.Escape(ToolConsole.Visible(ProcessOf(one))),
                 Age(one),

@@ -52,7 +52,7 @@ internal static class ServicesCommand
             console.WriteLine(ToolConsole.Visible(name));
             foreach (MethodDescriptor method in known.GetValueOrDefault(name)?.Methods ?? [])
             {
-                console.WriteLine($"  {ProtoText.Signature(method)}");
+                console.WriteLine($"  {ToolConsole.Visible(ProtoText.Signature(method))}");
             }
         }
     }

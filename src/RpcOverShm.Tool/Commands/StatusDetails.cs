@@ -2,6 +2,7 @@ using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using Grpc.Core;
 using RpcOverShm.Tool.Json;
+using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Reflection;
 
 namespace RpcOverShm.Tool.Commands;
@@ -29,7 +30,7 @@ internal static class StatusDetails
             return details;
         }
         catch (Exception exception)
-            when (exception is RpcException or WireFormatException or InvalidProtocolBufferException)
+            when (exception is RpcException or WireFormatException or InvalidProtocolBufferException or ToolException)
         {
             return []; // The status is what the user asked for; it is shown without them.
         }

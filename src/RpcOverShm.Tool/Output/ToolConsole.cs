@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using Spectre.Console;
 
@@ -82,13 +83,17 @@ internal sealed class ToolConsole
     /// <summary>Writes the first line of a failure.</summary>
     public void WriteError(string text) => _styledError.MarkupLineInterpolated($"[red]{Visible(text)}[/]");
 
-    /// <summary>Returns text of a server without the control characters that could steer a terminal.</summary>
+    /// <summary>
+    /// Returns text of a server without the characters that could steer a terminal or turn the direction of the text.
+    /// </summary>
     public static string Visible(string text)
     {
         var visible = new StringBuilder(text.Length);
         foreach (char letter in text)
         {
-            visible.Append(char.IsControl(letter) && letter is not ('\n' or '\t') ? '�' : letter);
+            bool steers = (char.IsControl(letter) && letter is not ('\n' or '\t'))
+                || char.GetUnicodeCategory(letter) == UnicodeCategory.Format;
+            visible.Append(steers ? '�' : letter);
         }
 
         return visible.ToString();

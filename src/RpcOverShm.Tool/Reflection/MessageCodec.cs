@@ -3,7 +3,9 @@ using System.Text.Encodings.Web;
 using System.Text.Json;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
+using Grpc.Core;
 using RpcOverShm.Tool.Json;
+using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Reflection;
 
@@ -78,7 +80,7 @@ internal sealed class MessageCodec : IDisposable
         {
             _reflection.Schema.Missed.Clear();
             string json = Decode(bytes, type, isIndented);
-            if (_reflection.Schema.Missed.Count == 0 || !await LoadMissedAsync().ConfigureAwait(false))
+            if (_reflection.Schema.Missed.Count == 0 || !await TryLoadMissedAsync().ConfigureAwait(false))
             {
                 return json;
             }
@@ -94,6 +96,19 @@ internal sealed class MessageCodec : IDisposable
         }
 
         return Encoding.UTF8.GetString(buffer.GetBuffer(), 0, (int)buffer.Length);
+    }
+
+    // The call has been answered: the answer is shown without a type that the server cannot describe.
+    private async Task<bool> TryLoadMissedAsync()
+    {
+        try
+        {
+            return await LoadMissedAsync().ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is ToolException or RpcException)
+        {
+            return false;
+        }
     }
 
     // Returns whether one more type is known now.

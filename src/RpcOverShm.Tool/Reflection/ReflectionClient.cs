@@ -34,7 +34,7 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
         ServerReflectionResponse answer = await AskAsync(new ServerReflectionRequest { ListServices = "" })
             .ConfigureAwait(false);
         return answer.ListServicesResponse is { } list
-            ? [.. list.Service.Select(service => service.Name).Order(StringComparer.Ordinal)]
+            ? [.. list.Service.Select(service => service.Name).Distinct().Order(StringComparer.Ordinal)]
             : throw Refused(answer);
     }
 
@@ -85,7 +85,7 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
             ServerReflectionResponse answer = await AskAsync(new ServerReflectionRequest { FileByFilename = name })
                 .ConfigureAwait(false);
             ByteString[] found = [.. answer.FileDescriptorResponse?.FileDescriptorProto ?? []];
-            files.AddRange(found.Any(bytes => FileDescriptorProto.Parser.ParseFrom(bytes).Name == name)
+            files.AddRange(found.Any(bytes => Schema.Read(bytes).Name == name)
                 ? found
                 : throw new ToolException(
                     ExitCode.NotOffered,

@@ -19,6 +19,11 @@ internal sealed class Schema
         FileDescriptorProto.Descriptor.File,
     }.ToDictionary(file => file.Name, file => file.SerializedData);
 
+    // Far more than any server has; less would be enough to fill the stack or the memory.
+    private const int MaxFiles = 2000;
+    private const int MaxBytes = 32 << 20;
+    private const int MaxPackageLength = 1000;
+
     private readonly Dictionary<string, ByteString> _files = [];
     private readonly Dictionary<string, IDescriptor> _symbols = [];
 
@@ -28,12 +33,35 @@ internal sealed class Schema
     /// <summary>The full names of all that is declared.</summary>
     public IEnumerable<string> Names => _symbols.Keys;
 
+    /// <summary>Reads the descriptor of a file.</summary>
+    /// <exception cref="ToolException">The bytes are no descriptor, or its package has too many parts.</exception>
+    public static FileDescriptorProto Read(ByteString bytes)
+    {
+        try
+        {
+            FileDescriptorProto file = FileDescriptorProto.Parser.ParseFrom(bytes);
+            return file.Package.Length <= MaxPackageLength ? file : throw Unusable("a package has too long a name");
+        }
+        catch (InvalidProtocolBufferException exception)
+        {
+            throw Unusable(exception.Message, exception);
+        }
+    }
+
     /// <summary>Adds files; returns the names of files that they import and that are not there yet.</summary>
+    /// <exception cref="ToolException">The files are unusable, or too many.</exception>
     public IReadOnlyList<string> Add(IEnumerable<ByteString> files)
     {
         foreach (ByteString bytes in files)
         {
-            _files[Read(bytes).Name] = bytes;
+            // What every client has is as every client has it, whatever the server says.
+            string name = Read(bytes).Name;
+            _files[name] = s_known.GetValueOrDefault(name, bytes);
+        }
+
+        if (_files.Count > MaxFiles || _files.Values.Sum(bytes => (long)bytes.Length) > MaxBytes)
+        {
+            throw Unusable($"at most {MaxFiles} files of {MaxBytes >> 20} MiB together are read");
         }
 
         var missing = new HashSet<string>();
@@ -64,11 +92,16 @@ internal sealed class Schema
                 AddSymbols(file);
             }
         }
-        catch (Exception exception)
-            when (exception is DescriptorValidationException or ArgumentException or InvalidProtocolBufferException)
+        catch (Exception exception) when (exception is not OutOfMemoryException)
         {
-            throw new ToolException(
-                ExitCode.NotOffered, $"The descriptors of the server are unusable: {exception.Message}", exception);
+            // Protobuf's own classes trust a descriptor, and fail in many ways.
+            throw Unusable(exception.Message, exception);
+        }
+
+        if (_symbols.Values.OfType<MessageDescriptor>().FirstOrDefault(IsBadEntry) is { } bad)
+        {
+            _symbols.Clear();
+            throw Unusable($"{bad.FullName} is no entry of a map");
         }
     }
 
@@ -86,6 +119,16 @@ internal sealed class Schema
         Missed.Add(fullName);
         return null;
     }
+
+    // An entry that contains itself would have no end.
+    private static bool IsBadEntry(MessageDescriptor type) =>
+        type.GetOptions()?.MapEntry == true
+        && (type.FindFieldByNumber(1) is not { IsRepeated: false, FieldType: not FieldType.Message }
+            || type.FindFieldByNumber(2) is not { IsRepeated: false } value
+            || (value.FieldType == FieldType.Message && value.MessageType.GetOptions()?.MapEntry == true));
+
+    private static ToolException Unusable(string reason, Exception? inner = null) =>
+        new(ExitCode.NotOffered, $"The descriptors of the server are unusable: {reason}", inner);
 
     private void AddKnown(string name, HashSet<string> missing)
     {
@@ -137,5 +180,4 @@ internal sealed class Schema
         .SelectMany(WithNested).Concat(type.EnumTypes).Concat(type.Extensions.UnorderedExtensions)
         .Concat(type.Fields.InDeclarationOrder()).Prepend(type);
 
-    private static FileDescriptorProto Read(ByteString bytes) => FileDescriptorProto.Parser.ParseFrom(bytes);
 }

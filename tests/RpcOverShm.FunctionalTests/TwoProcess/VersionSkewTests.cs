@@ -1,3 +1,5 @@
+using RpcOverShm.Protocol;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Error messages between builds of different protocol versions.</summary>
@@ -17,7 +19,7 @@ internal sealed class VersionSkewTests : StandingPeerFixture
 
         Assert.That(answer, Does.StartWith("Refusal Version"));
         Assert.That(answer, Does.Contain(
-            $"The client speaks protocol {said}, this server, RpcOverShm 0.1.0, speaks version 1. "
+            $"The client speaks protocol {said}, this server, {ProtocolVersion.Package}, speaks version 1. "
             + $"Update the {older}."));
         await Log.WaitForAsync(4);
         Assert.That(OpenClient().Unary(Payloads.Of("other")).Text(), Is.EqualTo("other"));
@@ -49,7 +51,7 @@ internal sealed class VersionSkewTests : StandingPeerFixture
         Assert.That(
             failure.Status.Detail,
             Does.EndWith(
-                $"chose protocol version {version}; this client, RpcOverShm 0.1.0, speaks version 1. "
+                $"chose protocol version {version}; this client, {ProtocolVersion.Package}, speaks version 1. "
                 + $"Update the {older}."));
     }
 }

@@ -161,7 +161,7 @@ public class ServerHandshakeTests
 
         await AssertRefusedAsync(
             RefusalReason.Version,
-            "The client speaks protocol version 9, this server, RpcOverShm 0.1.0, speaks version 1. "
+            $"The client speaks protocol version 9, this server, {ProtocolVersion.Package}, speaks version 1. "
             + "Update the server.");
     }
 

@@ -106,6 +106,19 @@ public partial class DirectoryTests
     }
 
     [Test]
+    public async Task Clean_OfASocketWithoutItsLock_LeavesItAndSaysWhy()
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        DeadServer.Leave(Path.Combine(server.Directory, "odd.sock"));
+        File.Delete(Path.Combine(server.Directory, "odd.lock"));
+
+        ToolRun run = await server.RunAsync("clean");
+
+        Assert.That(run.Expect(ExitCode.Ok).Error, Does.Contain("shm://odd stays: it is another user's"));
+        Assert.That(File.Exists(Path.Combine(server.Directory, "odd.sock")), Is.True);
+    }
+
+    [Test]
     public async Task Clean_OfLivingAndDeadServers_RemovesWhatTheDeadHaveLeft()
     {
         await using TestServer server = await TestServer.StartAsync();
@@ -118,7 +131,7 @@ public partial class DirectoryTests
         ToolRun again = await server.RunAsync("clean", "--json");
 
         Assert.That(run.Expect(ExitCode.Ok).Lines, Has.Length.EqualTo(120).And.Contains("removed shm://gone-7"));
-        Assert.That(again.Expect(ExitCode.Ok).Out, Is.EqualTo("{\"removed\":[]}\n"));
+        Assert.That(again.Expect(ExitCode.Ok).Out, Is.EqualTo("{\"removed\":[],\"left\":[]}\n"));
         Assert.That(
             Directory.GetFiles(server.Directory).Select(Path.GetFileName),
             Is.EquivalentTo(new[] { "notes+one.lock", "notes+one.sock" }));
