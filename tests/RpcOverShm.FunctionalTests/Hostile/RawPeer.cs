@@ -191,13 +191,14 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>
-    /// Publishes a tail, true or not, and wakes the victim as an honest peer does: once for each parked word.
+    /// Publishes a tail, true or not, and wakes the victim as an honest peer does: once for each parked word, when the
+    /// tail is beyond its position. A victim that was rung without data parks with the same word again.
     /// </summary>
     public void SetTail(long tail, ref long rungFor)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Tail, tail);
         long parked = SharedMemoryOrder.ReadAcquire(ref _peer.ParkedForData);
-        if (parked != 0 && parked != rungFor)
+        if (parked != 0 && parked != rungFor && tail > (parked & ParkedWord.PositionMask))
         {
             rungFor = parked;
             Wake(ref Own.Tail, ParkedWord.WakeMethodsOf(parked));
