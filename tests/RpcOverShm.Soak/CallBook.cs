@@ -86,15 +86,19 @@ internal sealed class CallBook(
     public long CountOf(bool isCallback) =>
         _counts.Where(pair => pair.Key.IsCallback == isCallback).Sum(pair => pair.Value);
 
-    /// <summary>Describes the calls and callbacks of these processes that are open since before this time.</summary>
-    public IEnumerable<string> OpenSince(long time, Dictionary<int, SoakProcess> alive) =>
+    /// <summary>
+    /// Returns the calls and callbacks of these processes that are open since before this time: the id, a description,
+    /// and the caller.
+    /// </summary>
+    public IEnumerable<(ulong Id, string Text, SoakProcess Caller)> OpenSince(
+        long time, Dictionary<int, SoakProcess> alive) =>
         from pair in _open
         let caller = pair.Value.Caller
         where pair.Value.Time < time && alive.ContainsKey(caller.Instance)
-        select $"{new SoakPlan((ulong)seed, pair.Key)}, "
+        select (pair.Key, $"{new SoakPlan((ulong)seed, pair.Key)}, "
             + $"open for {Stopwatch.GetElapsedTime(pair.Value.Time).TotalSeconds:0.0} s, method "
             + (_runs.TryGetValue(pair.Key, out Run run) ? run.HasReturned ? "returned" : "runs" : "did not begin")
-            + $"; {caller}";
+            + $"; {caller}", caller);
 
     /// <summary>Checks what remains when every ledger was read to its end.</summary>
     /// <param name="isGone">Whether a process was killed before its calls and methods had ended.</param>
@@ -202,7 +206,8 @@ internal sealed class CallBook(
             isConnectStopped,
             UnavailableWithoutFault,
             ended.CallId,
-            $"took {took.TotalMilliseconds:0} ms; both sides ran for {running.TotalMilliseconds:0} of them");
+            $"took {took.TotalMilliseconds:0} ms; both sides ran for {running.TotalMilliseconds:0} of them; {from}; "
+            + from.Describe());
     }
 
     // A callback needs the session of its client, which ends with the channel or the process.

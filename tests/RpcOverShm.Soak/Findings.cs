@@ -1,10 +1,10 @@
 namespace RpcOverShm.Soak;
 
-/// <summary>The broken promises of a run: the number of each kind, and the first texts. Any thread adds.</summary>
+/// <summary>The broken promises of a run: the number of each kind, and its first texts. Any thread adds.</summary>
 internal sealed class Findings
 {
-    private const int MostTexts = 20;
-    private const int MostCharacters = 1500;
+    private const int MostTextsOfKind = 8;
+    private const int MostCharacters = 3000;
 
     private readonly Lock _gate = new();
     private readonly SortedDictionary<string, int> _counts = new(StringComparer.Ordinal);
@@ -25,8 +25,8 @@ internal sealed class Findings
     {
         lock (_gate)
         {
-            _counts[kind] = _counts.GetValueOrDefault(kind) + 1;
-            if (_texts.Count < MostTexts)
+            int count = _counts[kind] = _counts.GetValueOrDefault(kind) + 1;
+            if (count <= MostTextsOfKind)
             {
                 _texts.Add($"{kind}: {text[..Math.Min(MostCharacters, text.Length)]}");
                 TestContext.Progress.WriteLine($"FOUND {_texts[^1]}");

@@ -10,6 +10,7 @@ internal sealed class LedgerReader(CallBook book, JournalCheck journals, Finding
 
     private readonly Lock _gate = new();
     private readonly List<SoakProcess> _processes = [];
+    private readonly HashSet<ulong> _stuck = [];
     private TestThread? _thread;
     private volatile bool _isEnding;
 
@@ -127,9 +128,12 @@ internal sealed class LedgerReader(CallBook book, JournalCheck journals, Finding
     {
         var alive = processes.Where(process => !process.IsGone).ToDictionary(process => process.Instance);
         long since = Stopwatch.GetTimestamp() - (long)(StuckAfter.TotalSeconds * patience * Stopwatch.Frequency);
-        foreach (string text in book.OpenSince(since, alive))
+        foreach ((ulong id, string text, SoakProcess caller) in book.OpenSince(since, alive))
         {
-            findings.Add("stuck", text);
+            if (_stuck.Add(id))
+            {
+                findings.Add("stuck", $"{text}; {caller.Describe()}");
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ internal sealed class SoakProcess : IAsyncDisposable
     private const string SmallHeap = "0x6000000";
     private const string PoolThread = ".NET TP Worker";
     private const int MostChecksWithoutPool = 10;
+    private const int MostLinesTold = 8;
 
     private static readonly TimeSpan s_poolCheck = TimeSpan.FromSeconds(1);
 
@@ -110,6 +111,27 @@ internal sealed class SoakProcess : IAsyncDisposable
         Peer.Kill();
         await Peer.Exited.Bounded();
         await ((Task)answer).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+    }
+
+    /// <summary>Tells the states of the threads of the process, and the end of its journal.</summary>
+    public string Describe()
+    {
+        try
+        {
+            IEnumerable<string> threads = Directory.EnumerateDirectories($"/proc/{Peer.Id}/task")
+                .Select(thread => File.ReadAllText(Path.Combine(thread, "stat")))
+                .Select(stat => stat[(stat.IndexOf('(') + 1)..(stat.LastIndexOf(')') + 3)].Replace(')', ':'))
+                .GroupBy(name => name, (name, all) => $"{all.Count()} x {name}");
+            IEnumerable<string> journal = SoakJournalLine.Read(JournalPath).TakeLast(MostLinesTold)
+                .Select(line => string.Create(
+                    CultureInfo.InvariantCulture,
+                    $"{Stopwatch.GetElapsedTime(line.Time).TotalSeconds:0.0} s ago: {line.EventId} {line.Text}"));
+            return string.Join(Environment.NewLine, ["threads: " + string.Join(", ", threads), .. journal]);
+        }
+        catch (IOException exception)
+        {
+            return exception.Message; // The process has ended meanwhile.
+        }
     }
 
     /// <summary>Kills the process and waits until it is gone.</summary>

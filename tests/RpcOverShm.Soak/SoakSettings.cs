@@ -13,6 +13,7 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
     private const string StormSecondsVariable = "RPCOVERSHM_STORM_SECONDS";
     private const string ClientsVariable = "RPCOVERSHM_SOAK_CLIENTS";
     private const string WorkersVariable = "RPCOVERSHM_SOAK_WORKERS";
+    private const string PauseVariable = "RPCOVERSHM_SOAK_PAUSE";
 
     private const int DefaultSeconds = 60;
     private const int DefaultClients = 6;
@@ -29,10 +30,10 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
 
     /// <summary>
     /// The mean pause of a caller between two calls, so that many callers make about as many calls as few do: a process
-    /// without a processor meets no time limit, and proves nothing.
+    /// without a processor meets no time limit, and proves nothing. A slow machine needs a longer one.
     /// </summary>
     public TimeSpan Pause => TimeSpan.FromMilliseconds(
-        Storm is null ? 2 * Math.Max(0, (Clients * Workers) - CallersWithoutPause) : 0);
+        Storm is null ? Read(PauseVariable, 2 * Math.Max(0, (Clients * Workers) - CallersWithoutPause)) : 0);
 
     /// <summary>The kind of a storm of callbacks; null for calls of all kinds.</summary>
     public StormSettings? Storm { get; init; }

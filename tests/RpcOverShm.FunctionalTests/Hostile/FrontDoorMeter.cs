@@ -8,9 +8,10 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// </summary>
 /// <remarks>
 /// The bounds are the promises: newcomers connect in less than 100 ms (median), and at most two calls of an existing
-/// connection take 50 ms or more, or twice the third-slowest without the attack. An attack makes many calls slow, a
-/// pause of the collector or of the host a single one. Another process may take the processor away, so an attack is
-/// repeated up to twice until a run keeps the bounds.
+/// connection take 50 ms or more. On a slow machine that bound is longer: twice the third-slowest call without the
+/// attack, or a quarter of the time that the server worked until the attack stood; a call that waited for the attack
+/// would take all of it. An attack makes many calls slow, a pause of the collector or of the host a single one. Another
+/// process may take the processor away, so an attack is repeated up to twice until a run keeps the bounds.
 /// </remarks>
 /// <param name="address">The address of the server, whose unary method echoes.</param>
 /// <param name="change">Changes the options of the innocent client and of the newcomers.</param>
@@ -18,6 +19,7 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
 {
     private const int MostRuns = 3;
     private const int MostPauses = 2; // calls of a run that a pause of the collector or of the host may make slow
+    private const int ShareOfAttack = 4;
 
     private static readonly TimeSpan s_warmUp = TimeSpan.FromSeconds(0.5);
     private static readonly TimeSpan s_length = TimeSpan.FromSeconds(1);
@@ -77,14 +79,14 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         await innocent.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
         await MeasureAsync(innocent, AttackNobody, s_warmUp, areNewcomersLate: false);
 
-        TimeSpan mostForCall = s_mostForCall;
+        TimeSpan mostForCall;
         Measured with;
         int runs = 0;
         do
         {
             Measured without = await MeasureAsync(innocent, AttackNobody, s_length, areNewcomersLate: false);
-            mostForCall = 2 * without.SlowCall > mostForCall ? 2 * without.SlowCall : mostForCall;
             with = await MeasureAsync(innocent, attackAsync, s_length, areNewcomersLate);
+            mostForCall = new[] { s_mostForCall, 2 * without.SlowCall, with.Standing / ShareOfAttack }.Max();
             TestContext.Out.WriteLine($"Without the attack: {without}. With it: {with}.");
         }
         while (++runs < MostRuns && (with.MedianConnect >= s_mostForConnect || with.SlowCall >= mostForCall));
@@ -96,10 +98,18 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
     private async Task<Measured> MeasureAsync(
         ScriptClient innocent, Func<Action, Task, Task> attackAsync, TimeSpan length, bool areNewcomersLate)
     {
+        long asked = Stopwatch.GetTimestamp();
+        TimeSpan standing = default;
         var stands = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var over = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         Task<TimeSpan> calling = Timeouts.OnThread(() => CallUntil(over.Task, innocent));
-        var attacking = Task.Run(() => attackAsync(() => stands.TrySetResult(), over.Task));
+        var attacking = Task.Run(() => attackAsync(
+            () =>
+            {
+                standing = Stopwatch.GetElapsedTime(asked);
+                stands.TrySetResult();
+            },
+            over.Task));
         try
         {
             if (areNewcomersLate)
@@ -111,7 +121,7 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
             List<TimeSpan> connects = await ConnectAsync(Task.WhenAny(stands.Task, attacking), length);
             over.TrySetResult();
             await attacking.Bounded();
-            return new Measured(connects.Count, connects[connects.Count / 2], await calling.Bounded());
+            return new Measured(connects.Count, connects[connects.Count / 2], await calling.Bounded(), standing);
         }
         finally
         {
@@ -154,10 +164,10 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         return ShmChannel.ForAddress(address, options);
     }
 
-    private sealed record Measured(int Newcomers, TimeSpan MedianConnect, TimeSpan SlowCall)
+    private sealed record Measured(int Newcomers, TimeSpan MedianConnect, TimeSpan SlowCall, TimeSpan Standing)
     {
         public override string ToString() =>
             $"{Newcomers} newcomers, median {MedianConnect.TotalMilliseconds:0.0} ms, "
-            + $"third-slowest call {SlowCall.TotalMilliseconds:0.0} ms";
+            + $"third-slowest call {SlowCall.TotalMilliseconds:0.0} ms, stood after {Standing.TotalMilliseconds:0} ms";
     }
 }

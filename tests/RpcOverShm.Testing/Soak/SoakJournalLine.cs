@@ -15,7 +15,7 @@ public sealed record SoakJournalLine(string Kind, long Time, int EventId, string
 
     private const int Fields = 4;
 
-    /// <summary>Returns the complete lines of a file; its writer may have died within the last one.</summary>
+    /// <summary>Returns the complete lines of a file; its writer may be within the last one, or have died there.</summary>
     public static IEnumerable<SoakJournalLine> Read(string path)
     {
         if (!File.Exists(path))
@@ -23,7 +23,9 @@ public sealed record SoakJournalLine(string Kind, long Time, int EventId, string
             yield break;
         }
 
-        string text = File.ReadAllText(path);
+        using var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+        using var reader = new StreamReader(file);
+        string text = reader.ReadToEnd();
         foreach (string line in text.Split('\n')[..^1])
         {
             string[] fields = line.Split('\t', Fields);
