@@ -15,7 +15,9 @@ public sealed record SoakJournalLine(string Kind, long Time, int EventId, string
 
     private const int Fields = 4;
 
-    /// <summary>Returns the complete lines of a file; its writer may be within the last one, or have died there.</summary>
+    /// <summary>
+    /// Returns the complete lines of a file; its writer may be within the last one, or have died there.
+    /// </summary>
     public static IEnumerable<SoakJournalLine> Read(string path)
     {
         if (!File.Exists(path))
@@ -23,7 +25,7 @@ public sealed record SoakJournalLine(string Kind, long Time, int EventId, string
             yield break;
         }
 
-        using var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+        using var file = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite);
         using var reader = new StreamReader(file);
         string text = reader.ReadToEnd();
         foreach (string line in text.Split('\n')[..^1])
