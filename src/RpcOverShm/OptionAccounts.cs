@@ -6,8 +6,9 @@ namespace RpcOverShm;
 internal static class OptionAccounts
 {
     /// <exception cref="ArgumentException">There is no such user.</exception>
-    public static IReadOnlyList<uint> Users(IEnumerable<string> users, string option) =>
-        [.. users.Select(user => Find(user, "user", option, SystemAccounts.FindUser)).Distinct()];
+    public static IReadOnlyList<uint> Users(IList<string> users, string option) => users.Count == 0
+        ? []
+        : [.. users.Select(user => Find(user, "user", option, SystemAccounts.FindUser)).Distinct()];
 
     /// <exception cref="ArgumentException">There is no such group.</exception>
     public static uint? Group(string? group, string option) =>

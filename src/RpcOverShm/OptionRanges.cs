@@ -6,7 +6,8 @@ namespace RpcOverShm;
 
 /// <summary>
 /// Checks that the values of options are in their ranges. All errors have one form, "X is a to b; set such a value
-/// instead of c", where X is the option with the groups that it is in, as the options class knows it.
+/// instead of c", where X is the option with the groups that it is in, as the options class knows it. Texts are made
+/// for errors alone: each channel and server checks some thirty options when it starts.
 /// </summary>
 internal static class OptionRanges
 {
@@ -19,27 +20,43 @@ internal static class OptionRanges
     /// <param name="option">The option with its groups.</param>
     /// <param name="orNull">The meaning of null; null if null is not allowed.</param>
     /// <exception cref="ArgumentOutOfRangeException">The value is not allowed.</exception>
-    public static void AtLeast(long least, long? value, string option, string? orNull = null) =>
-        Check(value is null || value >= least, value, option, $"{least} or more", orNull);
+    public static void AtLeast(long least, long? value, string option, string? orNull = null)
+    {
+        if (value < least)
+        {
+            Check(false, value, option, $"{least} or more", orNull);
+        }
+    }
 
     /// <exception cref="ArgumentOutOfRangeException">The value is not allowed.</exception>
-    public static void Between(long least, long most, long value, string option) =>
-        Check(value >= least && value <= most, value, option, $"{least} to {most}");
+    public static void Between(long least, long most, long value, string option)
+    {
+        if (value < least || value > most)
+        {
+            Check(false, value, option, $"{least} to {most}");
+        }
+    }
 
     /// <summary>Checks a value that must not be below that of another option; null is neither.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not allowed.</exception>
     public static void NotBelow<T>(T? other, string otherOption, T? value, string option)
-        where T : struct, IComparable<T> =>
-        Check(
-            other is not { } least || value is not { } given || given.CompareTo(least) >= 0,
-            value,
-            option,
-            $"at least {otherOption}, which is {other}");
+        where T : struct, IComparable<T>
+    {
+        if (other is { } least && value is { } given && given.CompareTo(least) < 0)
+        {
+            Check(false, value, option, $"at least {otherOption}, which is {other}");
+        }
+    }
 
     /// <summary>Checks a value that must not be above that of another option; null is neither.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not allowed.</exception>
-    public static void NotAbove(long? other, string otherOption, long? value, string option) =>
-        Check(!(value > other), value, option, $"at most {otherOption}, which is {other}");
+    public static void NotAbove(long? other, string otherOption, long? value, string option)
+    {
+        if (value > other)
+        {
+            Check(false, value, option, $"at most {otherOption}, which is {other}");
+        }
+    }
 
     /// <exception cref="ArgumentOutOfRangeException">The value is zero, negative, infinite or no number.</exception>
     public static void Positive<T>(T value, string option)
@@ -82,13 +99,13 @@ internal static class OptionRanges
 
     /// <exception cref="ArgumentOutOfRangeException">The value has no name.</exception>
     public static void OneOf<T>(T? value, string option, string? orNull = null)
-        where T : struct, Enum =>
-        Check(
-            value is not { } given || Enum.IsDefined(given),
-            value,
-            option,
-            $"one of {string.Join(", ", Enum.GetNames<T>())}",
-            orNull);
+        where T : struct, Enum
+    {
+        if (value is { } given && !Enum.IsDefined(given))
+        {
+            Check(false, value, option, $"one of {string.Join(", ", Enum.GetNames<T>())}", orNull);
+        }
+    }
 
     /// <exception cref="ArgumentOutOfRangeException">The value has no name.</exception>
     public static SchedulingMode Scheduling(ShmSchedulingMode value)

@@ -236,10 +236,10 @@ public sealed class ShmChannelOptions
     internal CallTimeouts? ToTimeouts()
     {
         OptionRanges.Positive(DefaultTimeout, nameof(DefaultTimeout), "none");
-        Dictionary<string, TimeSpan?> methods = ToValues(static (method, path) => method.ToTimeout(path));
-        return DefaultTimeout is null && methods.Values.All(timeout => timeout is null)
+        Dictionary<string, TimeSpan?>? methods = ToValues(static (method, path) => method.ToTimeout(path));
+        return DefaultTimeout is null && (methods is null || methods.Values.All(timeout => timeout is null))
             ? null
-            : new CallTimeouts(methods, DefaultTimeout);
+            : new CallTimeouts(methods ?? [], DefaultTimeout);
     }
 
     /// <summary>Returns the time without a call after which the connections are closed; null for never.</summary>
@@ -261,11 +261,11 @@ public sealed class ShmChannelOptions
         OptionRanges.AtLeast(1, MaxRetryAttempts, nameof(MaxRetryAttempts), "any number");
         OptionRanges.AtLeast(0, MaxRetryBufferSize, nameof(MaxRetryBufferSize), "any size");
         OptionRanges.AtLeast(0, MaxRetryBufferPerCallSize, nameof(MaxRetryBufferPerCallSize), "any size");
-        Dictionary<string, RetryPolicy?> policies =
+        Dictionary<string, RetryPolicy?>? policies =
             ToValues((method, path) => method.RetryPolicy?.ToRetryPolicy(path, MaxRetryAttempts));
         RetryThrottle? throttle = ServiceConfig?.RetryThrottling?.ToThrottle(
             $"{nameof(ServiceConfig)}.{nameof(ShmServiceConfig.RetryThrottling)}");
-        return policies.Values.All(policy => policy is null)
+        return policies is null || policies.Values.All(policy => policy is null)
             ? null
             : new RetrySettings
             {
@@ -275,6 +275,6 @@ public sealed class ShmChannelOptions
             };
     }
 
-    private Dictionary<string, T> ToValues<T>(Func<ShmMethodConfig, string, T> read) =>
-        ServiceConfig?.ByName(nameof(ServiceConfig), read) ?? [];
+    private Dictionary<string, T>? ToValues<T>(Func<ShmMethodConfig, string, T> read) =>
+        ServiceConfig?.ByName(nameof(ServiceConfig), read);
 }

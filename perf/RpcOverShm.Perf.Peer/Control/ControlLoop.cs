@@ -1,3 +1,5 @@
+using System.Runtime;
+
 namespace RpcOverShm.Perf.Peer.Control;
 
 /// <summary>
@@ -51,7 +53,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
                 break;
             case PeerVerbs.Call:
                 IArm called = find(request.NextText());
-                Call(called.MakeClient(request.NextText()), request.NextNumber(), answer);
+                Call(called, request.NextText(), request.NextNumber(), answer);
                 break;
             case PeerVerbs.Spin:
                 new Thread(Spin) { IsBackground = true, Name = "spinning" }.Start();
@@ -91,12 +93,16 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
     }
 
     // Compiling a load would take longer than compiling the arm.
-    private static void Call(IArmClient client, long calls, LineWriter answer)
+    private static void Call(IArm arm, string place, long calls, LineWriter answer)
     {
+        long compiledBefore = JitInfo.GetCompiledMethodCount();
+        IArmClient client = arm.MakeClient(place);
         IEcho echo = client.OpenEchoAsync(CallerKind.Blocking).GetAwaiter().GetResult();
         for (long i = 0; i < calls; i++)
         {
-            answer.Add(LoadRunner.CallOnce(echo, i, echo.Call));
+            answer
+                .Add(LoadRunner.CallOnce(echo, i, echo.Call))
+                .Add(JitInfo.GetCompiledMethodCount() - compiledBefore);
         }
     }
 }

@@ -10,6 +10,7 @@ namespace RpcOverShm.Perf.Peers;
 internal sealed class PeerProcess : IAsyncDisposable
 {
     private const string UsualProgram = "RpcOverShm.Perf.Peer";
+    private const string ReadyToRunFolder = "ReadyToRun";
     private const int StderrKept = 4000;
     private static readonly TimeSpan s_startDeadline = TimeSpan.FromSeconds(30);
     private static readonly TimeSpan s_exitDeadline = TimeSpan.FromSeconds(5);
@@ -26,21 +27,27 @@ internal sealed class PeerProcess : IAsyncDisposable
         process.BeginErrorReadLine();
     }
 
+    /// <summary>Whether there is the usual program with the ReadyToRun code of our packages.</summary>
+    public static bool HasReadyToRun => Directory.Exists(Path.Combine(ProgramFolder, ReadyToRunFolder));
+
+    private static string ProgramFolder => Path.GetDirectoryName(typeof(PeerProcess).Assembly.Location)!;
+
     /// <summary>Starts a process and waits until it says that it is ready.</summary>
     /// <param name="name">The name in messages.</param>
     /// <param name="arm">The arm that it is an end of; null for one of the usual program and settings.</param>
-    public static async Task<PeerProcess> StartAsync(string name, IArm? arm = null)
+    /// <param name="isReadyToRun">Whether our assemblies have the ReadyToRun code of our packages.</param>
+    public static async Task<PeerProcess> StartAsync(string name, IArm? arm = null, bool isReadyToRun = false)
     {
-        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo(arm)));
+        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo(arm, isReadyToRun)));
         string line = await peer.ReadLineAsync("start", s_startDeadline);
         return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
     }
 
     /// <summary>Starts the server of an arm. Returns it with the place where clients find it.</summary>
     public static async Task<(PeerProcess Server, string Place)> StartServerAsync(
-        string arm, string place, TimeSpan deadline)
+        string arm, string place, TimeSpan deadline, bool isReadyToRun = false)
     {
-        PeerProcess server = await StartAsync($"server of {arm}", ArmCatalog.Find(arm));
+        PeerProcess server = await StartAsync($"server of {arm}", ArmCatalog.Find(arm), isReadyToRun);
         try
         {
             LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm).Add(place);
@@ -94,10 +101,10 @@ internal sealed class PeerProcess : IAsyncDisposable
         _process.Dispose();
     }
 
-    private static ProcessStartInfo StartInfo(IArm? arm)
+    private static ProcessStartInfo StartInfo(IArm? arm, bool isReadyToRun)
     {
         string program = arm?.Program ?? "";
-        string directory = Path.GetDirectoryName(typeof(PeerProcess).Assembly.Location)!;
+        string directory = isReadyToRun ? Path.Combine(ProgramFolder, ReadyToRunFolder) : ProgramFolder;
         string file = (program.Length == 0 ? UsualProgram : program) + (OperatingSystem.IsWindows() ? ".exe" : "");
         var info = new ProcessStartInfo(Path.Combine(directory, program, file))
         {

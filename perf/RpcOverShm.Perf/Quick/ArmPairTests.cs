@@ -160,8 +160,11 @@ public sealed class ArmPairTests
         long before = Stopwatch.GetTimestamp();
         LineReader answer = await client.AskAsync(
             new LineWriter(PeerVerbs.Call).Add("shm-protobuf").Add(served).Add(2), s_deadline);
-        long[] ticks = [before, answer.NextNumber(), answer.NextNumber(), Stopwatch.GetTimestamp()];
+        (long first, long compiledByFirst, long second, long compiledBySecond) =
+            (answer.NextNumber(), answer.NextNumber(), answer.NextNumber(), answer.NextNumber());
+        long[] ticks = [before, first, second, Stopwatch.GetTimestamp()];
         Assert.That(ticks, Is.Ordered);
+        Assert.That(compiledByFirst, Is.InRange(1, compiledBySecond));
         var counted = PeerSample.Read(await server.AskAsync(new LineWriter(PeerVerbs.Sample), s_deadline));
         Assert.That((counted.Messages, counted.WrongBytes), Is.EqualTo((2L, 0L)));
     }

@@ -10,8 +10,6 @@ namespace RpcOverShm.Perf.Scenarios;
 [Category(nameof(WarmUp))]
 public sealed class WarmUp
 {
-    private const string Product = "shm-protobuf";
-    private const string Rival = "grpc-dotnet-uds";
     private const int Callers = 64;
     private const int MessageBytes = 100;
     private const int UsualStarts = 5;
@@ -37,16 +35,17 @@ public sealed class WarmUp
         await run.LearnFactsAsync();
         int starts = PerfSettings.IsFull ? run.Settings.Rounds : UsualStarts;
         PerfRun.Say($"{nameof(WarmUp)}: {starts} starts.");
-        string[] arms = [Product, Rival];
-        var found = arms.ToDictionary(arm => arm, _ => new List<Start>());
+        IReadOnlyList<FreshProgram> programs = FreshProgram.All;
+        var found = programs.ToDictionary(program => program, _ => new List<Start>());
         DirectoryInfo folder = Directory.CreateTempSubdirectory("rpcovershm-perf-");
         try
         {
             for (int round = 0; round < starts; round++)
             {
-                foreach (string arm in round % 2 == 0 ? arms : arms.Reverse())
+                foreach (FreshProgram program in round % 2 == 0 ? programs : programs.Reverse())
                 {
-                    found[arm].Add(await MeasureAsync(arm, Path.Combine(folder.FullName, $"{arm}.{round}")));
+                    string place = Path.Combine(folder.FullName, $"{program.Label}.{round}");
+                    found[program].Add(await MeasureAsync(program, place));
                 }
             }
         }
@@ -59,17 +58,23 @@ public sealed class WarmUp
             nameof(WarmUp),
             $"Medians of {starts} fresh servers and clients each. {Callers} awaiting callers of {MessageBytes} B begin "
             + $"as soon as the client has started; the answers of their first {s_loaded.TotalSeconds:0} s are counted, "
-            + "connecting included, and the methods that both processes compile from their start on.",
+            + "connecting included, and the methods that both processes compile from their start on."
+            + FreshProgram.Missing,
             s_columns,
-            [.. arms.Select(arm => Row(arm, found[arm], found[Rival]))]));
+            [.. programs.Select(program => Row(program.Label, found[program], found[FreshProgram.Rival]))]));
+        if (PeerProcess.HasReadyToRun)
+        {
+            Ratio times = Compare(found[FreshProgram.ReadyToRun], found[FreshProgram.Product]);
+            run.Report([ReportBar.Of("answers with ReadyToRun, times those without", nameof(WarmUp), times, 2, 2)]);
+        }
     }
 
-    private static async Task<Start> MeasureAsync(string arm, string place)
+    private static async Task<Start> MeasureAsync(FreshProgram program, string place)
     {
-        (PeerProcess server, string served) = await PeerProcess.StartServerAsync(arm, place, s_deadline);
+        (PeerProcess server, string served) = await program.StartServerAsync(place, s_deadline);
         await using PeerProcess _ = server;
-        await using PeerProcess client = await PeerProcess.StartAsync($"client of {arm}");
-        await client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(arm).Add(served), s_deadline);
+        await using PeerProcess client = await program.StartClientAsync();
+        await client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(program.Arm).Add(served), s_deadline);
         LoadResult result = await RunAsync(client, s_load);
         PeerSample byClient = await SampleAsync(client);
         PeerSample byServer = await SampleAsync(server);
@@ -92,10 +97,12 @@ public sealed class WarmUp
     private static async Task<PeerSample> SampleAsync(PeerProcess peer) =>
         PeerSample.Read(await peer.AskAsync(new LineWriter(PeerVerbs.Sample), s_deadline));
 
-    private static string[] Row(string arm, List<Start> starts, List<Start> rivals)
+    private static Ratio Compare(List<Start> starts, List<Start> others) => Ratio.Of(
+        [.. starts.Select(start => (double)start.Answers)], [.. others.Select(start => (double)start.Answers)]);
+
+    private static string[] Row(string program, List<Start> starts, List<Start> rivals)
     {
-        var ratio = Ratio.Of(
-            [.. starts.Select(start => (double)start.Answers)], [.. rivals.Select(start => (double)start.Answers)]);
+        Ratio ratio = Compare(starts, rivals);
         double[] figures =
         [
             Ratio.MedianOf(starts.Select(start => (double)start.Answers)), ratio.Median, ratio.Low, ratio.High,
@@ -103,7 +110,7 @@ public sealed class WarmUp
             Ratio.MedianOf(starts.Select(start => (double)start.ServerMethods)),
             Ratio.MedianOf(starts.Select(start => (double)start.AnswersLater)),
         ];
-        string[] row = [arm, .. figures.Select(Format.Number)];
+        string[] row = [program, .. figures.Select(Format.Number)];
         PerfRun.Say(string.Join("  ", row));
         return row;
     }

@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace RpcOverShm.Diagnostics;
 
@@ -14,16 +15,21 @@ internal static class DeferredLog
     public const int MaxPending = 256;
 
     private static readonly UninterruptibleLock s_lock = new();
-    private static readonly Queue<(ILogger Logger, Action<ILogger> Write)> s_entries = new();
+    private static readonly Queue<Entry> s_entries = new();
     private static int s_pending; // entries in the queue or being written
     private static int s_dropped;
 
     /// <summary>Whether all entries so far were written.</summary>
     public static bool IsEmpty => Volatile.Read(ref s_pending) == 0;
 
-    /// <summary>Queues an entry, or drops it if too many are pending.</summary>
+    /// <summary>Queues an entry, or drops it if too many are pending, or if nobody has asked for a log.</summary>
     public static void Write(ILogger logger, Action<ILogger> entry)
     {
+        if (logger == NullLogger.Instance)
+        {
+            return;
+        }
+
         using (s_lock.Enter())
         {
             if (s_pending == MaxPending)
@@ -32,14 +38,14 @@ internal static class DeferredLog
                 return;
             }
 
-            s_entries.Enqueue((logger, entry));
+            s_entries.Enqueue(new Entry(logger, entry));
             if (s_pending++ > 0)
             {
                 return;
             }
         }
 
-        PoolWork.Queue(static _ => WriteAll(), 0);
+        PoolWork.Queue(static _ => WriteAll(), s_entries);
     }
 
     private static void WriteAll()
@@ -47,7 +53,7 @@ internal static class DeferredLog
         bool isMore;
         do
         {
-            (ILogger Logger, Action<ILogger> Write) entry;
+            Entry entry;
             using (s_lock.Enter())
             {
                 entry = s_entries.Dequeue();
@@ -69,4 +75,6 @@ internal static class DeferredLog
         }
         while (isMore);
     }
+
+    private sealed record Entry(ILogger Logger, Action<ILogger> Write);
 }

@@ -6,10 +6,20 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal static class PoolWork
 {
-    public static void Queue(IThreadPoolWorkItem item, bool preferLocal = false) => UninterruptibleLock.Run(
-        (item, preferLocal), static work => ThreadPool.UnsafeQueueUserWorkItem(work.item, work.preferLocal));
+    private static readonly Func<IThreadPoolWorkItem, bool> s_queue =
+        static item => ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: false);
 
-    public static void Queue<TState>(Action<TState> action, TState state) => UninterruptibleLock.Run(
-        (action, state),
-        static work => ThreadPool.UnsafeQueueUserWorkItem(work.action, work.state, preferLocal: false));
+    private static readonly Func<IThreadPoolWorkItem, bool> s_queueLocally =
+        static item => ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: true);
+
+    public static void Queue(IThreadPoolWorkItem item, bool preferLocal = false) =>
+        UninterruptibleLock.Run(item, preferLocal ? s_queueLocally : s_queue);
+
+    public static void Queue<TState>(Action<TState> action, TState state) => Queue(new Work<TState>(action, state));
+
+    // In place of the pool's own object for an action: ReadyToRun code holds no generic code of .NET for our types.
+    private sealed class Work<TState>(Action<TState> action, TState state) : IThreadPoolWorkItem
+    {
+        void IThreadPoolWorkItem.Execute() => action(state);
+    }
 }
