@@ -182,9 +182,7 @@ internal sealed partial class Subchannel(
 
                     // On the thread pool: without blocking the caller, and without its contexts, which the attempts and
                     // the connection outlive.
-                    PoolWork.Queue(
-                        static start => _ = start.Subchannel.TryUntilReadyAsync(start.Shutdown),
-                        (Subchannel: this, Shutdown: _shutdown.Token));
+                    PoolWork.Queue(static start => _ = start.TryUntilReadyAsync(), this);
                     return Join(ref isWaitForReady ? ref _ready : ref _attempt);
 
                 // A missing listener is detected within microseconds, so a call never fails because of an attempt that
@@ -205,53 +203,64 @@ internal sealed partial class Subchannel(
         }
     }
 
-    private async Task TryUntilReadyAsync(CancellationToken shutdown)
+    /// <summary>Makes attempts until there is a connection, or the channel was shut down.</summary>
+    private async Task TryUntilReadyAsync()
     {
-        // An attempt may fail before it looks at the token, and a pause ends with the token at once.
-        for (int failures = 1;
-            !shutdown.IsCancellationRequested && await TryOnceAsync(shutdown).ConfigureAwait(false) is { } failure;
-            failures++)
+        CancellationToken shutdown;
+        using (_lock.Enter())
         {
-            if (OnConnectFailed(failure) is { } pause)
+            // Until it is shut down, the channel is not disposed.
+            if (_state == ConnectivityState.Shutdown)
             {
+                return;
+            }
+
+            shutdown = _shutdown.Token;
+        }
+
+        // An attempt may fail before it looks at the token, and a pause ends with the token at once.
+        for (int failures = 1; !shutdown.IsCancellationRequested; failures++)
+        {
+            try
+            {
+                PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
+                Adopt(open(link, OnGoAway));
+                return;
+            }
+            catch (ConnectException exception)
+            {
+                exception.Publisher = publisher;
+                if (OnConnectFailed(exception) is not { } pause)
+                {
+                    continue;
+                }
+
                 TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
                 await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-                using (_lock.Enter())
-                {
-                    SetState(ConnectivityState.Connecting);
-                }
+            }
+            catch (Exception exception)
+            {
+                OnAttemptBroken(exception);
+                return;
+            }
+
+            using (_lock.Enter())
+            {
+                SetState(ConnectivityState.Connecting);
             }
         }
     }
 
     /// <summary>
-    /// Makes one attempt. Returns the failure to retry after; null if there is nothing to retry: the attempt succeeded,
-    /// the channel was shut down, or an unexpected exception went to the waiting calls.
+    /// A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries. After a
+    /// shutdown no call waits.
     /// </summary>
-    private async Task<ConnectException?> TryOnceAsync(CancellationToken shutdown)
+    private void OnAttemptBroken(Exception exception)
     {
-        try
+        using (_lock.Enter())
         {
-            PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
-            Adopt(open(link, OnGoAway));
-            return null;
-        }
-        catch (ConnectException exception)
-        {
-            exception.Publisher = publisher;
-            return exception;
-        }
-        catch (Exception exception)
-        {
-            // A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries.
-            // After a shutdown no call waits.
-            using (_lock.Enter())
-            {
-                SetState(ConnectivityState.Idle);
-                CompleteWaits(source => Fail(source, exception));
-            }
-
-            return null;
+            SetState(ConnectivityState.Idle);
+            CompleteWaits(source => Fail(source, exception));
         }
     }
 

@@ -18,7 +18,7 @@ internal sealed partial class EventLoop
             EventSource? source; // null for a wake, too
             using (_lock.Enter())
             {
-                source = _sources.GetValueOrDefault(key);
+                _sources.TryGetValue(key, out source);
             }
 
             if (source is not null)

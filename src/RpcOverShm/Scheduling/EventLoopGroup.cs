@@ -26,6 +26,14 @@ internal sealed class EventLoopGroup
     public static EventLoopGroup Channels { get; } = new(Environment.ProcessorCount);
 
     /// <summary>Adds a source to the loop with the fewest rings. Returns null on success, else the reason.</summary>
-    public string? Add(EventSource source, SafeHandle socket) =>
-        _loops.MinBy(static loop => loop.RingCount)!.Add(source, socket);
+    public string? Add(EventSource source, SafeHandle socket)
+    {
+        EventLoop fewest = _loops[0];
+        foreach (EventLoop loop in _loops)
+        {
+            fewest = loop.RingCount < fewest.RingCount ? loop : fewest;
+        }
+
+        return fewest.Add(source, socket);
+    }
 }

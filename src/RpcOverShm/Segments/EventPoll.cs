@@ -90,7 +90,7 @@ internal sealed unsafe class EventPoll : IDisposable
     /// Waits for the timeout, or -1 for ever, until a descriptor has changed. Returns the number of events; 0 also
     /// after a signal. One with the key 0 is of <see cref="Wake"/>.
     /// </summary>
-    public int Wait(Span<Event> events, int timeoutMilliseconds)
+    public int Wait(Event[] events, int timeoutMilliseconds)
     {
         fixed (byte* entries = _entries)
         {
