@@ -27,7 +27,7 @@ internal static partial class HtmlReport
           vertical-align:top}
         .report td{white-space:nowrap}.report th{border-bottom-width:2px;vertical-align:bottom}
         .report td::before{display:none}
-        .report :is(.text,.words .missed){text-align:left}.report :is(.words td,td:first-child){white-space:normal}
+        .report :is(.text,.words .missed){text-align:left}.report :is(.text,td:first-child){white-space:normal}
         .report .bars{display:grid;grid-template-columns:auto 1fr;gap:.4rem .7rem;max-width:48rem;margin:1rem 0}
         .report .bars span{display:flex;align-items:center;gap:.5rem;white-space:nowrap}
         .report .bars i{height:1.2rem;min-width:2px}
@@ -60,7 +60,7 @@ internal static partial class HtmlReport
         ReportStyle,
         Stack("wide", "80rem"),
         Stack("words", "44rem"),
-        Stack("few", "34rem"),
+        Stack("few", "40rem"),
         "@container(max-width:44rem){.report .words tr{display:block}}",
     ];
 
