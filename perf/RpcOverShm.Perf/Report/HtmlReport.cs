@@ -13,7 +13,7 @@ internal static partial class HtmlReport
     private const string PageStyle = """
         :root{color-scheme:light dark;--ink:#111;--page:#fff;--line:#ccc;--link:#06c}
         @media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--page:#15171a;--line:#3d4046;--link:#6ae}}
-        body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:92rem;
+        body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:100rem;
           margin:0 auto;padding:1rem}
         a{color:var(--link)}h1{font-size:1.6rem}h2{margin-top:2.2rem;border-bottom:2px solid}h3{margin:.8rem 0 .4rem}
         """;
@@ -25,7 +25,7 @@ internal static partial class HtmlReport
         .report table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;width:auto}
         .report :is(th,td){padding:.2rem .5rem;border:0;border-bottom:1px solid var(--line);text-align:right;
           vertical-align:top}
-        .report td{white-space:nowrap}.report th{border-bottom-width:2px;vertical-align:bottom}
+        .report :is(td,td code){white-space:nowrap}.report th{border-bottom-width:2px;vertical-align:bottom}
         .report td::before{display:none}
         .report :is(.text,.words .missed){text-align:left}.report :is(.text,td:first-child){white-space:normal}
         .report .bars{display:grid;grid-template-columns:auto 1fr;gap:.4rem .7rem;max-width:48rem;margin:1rem 0}
@@ -55,10 +55,14 @@ internal static partial class HtmlReport
         }
         """;
 
+    private const int FewColumns = 9;
+    private const int ManyColumns = 17;
+
     private static readonly string[] s_styles =
     [
         ReportStyle,
-        Stack("wide", "80rem"),
+        Stack("widest", "96rem"),
+        Stack("wide", "84rem"),
         Stack("words", "44rem"),
         Stack("few", "40rem"),
         "@container(max-width:44rem){.report .words tr{display:block}}",
@@ -138,8 +142,9 @@ internal static partial class HtmlReport
             return;
         }
 
-        const int fewColumns = 9;
-        string size = part.Texts == part.Columns.Count ? "words" : part.Columns.Count > fewColumns ? "wide" : "few";
+        string size = part.Texts == part.Columns.Count ? "words"
+            : part.Columns.Count > ManyColumns ? "widest"
+            : part.Columns.Count > FewColumns ? "wide" : "few";
         html.Append("<div class=\"fit\"><table class=\"")
             .Append(CultureInfo.InvariantCulture, $"{size} head{Array.IndexOf(heads, HeadOf(part))}\">")
             .Append("<thead><tr>")
