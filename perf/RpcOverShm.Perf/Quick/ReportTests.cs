@@ -99,10 +99,11 @@ public sealed class ReportTests
         string alone = MarkdownReport.Write(MakeReport() with { Rows = [pipe] }, []);
         Assert.That(alone, Does.Contain("Measured on").And.Not.Contain("call of 100 B"));
 
-        PerfReport report = MakeReport() with { Rows = [MakeRow("shm-protobuf", 1, 1), pipe, Awaited(pipe)] };
+        ReportRow product = MakeRow("shm-protobuf", 1, 1);
+        PerfReport report = MakeReport() with { Rows = [product, Awaited(product), pipe, Awaited(pipe)] };
         Assert.That(
             MarkdownReport.Write(report, []),
-            Does.Contain("| awaited call of 100 B, µs | – | 12,300 | – | – |")
+            Does.Contain("| awaited call of 100 B, µs | 0.25 | 12,300 | – | – |")
                 .And.Contain("takes 0.25 µs.")
                 .And.Contain("longer elsewhere: named pipe 12,300 µs."));
         Assert.That(HtmlReport.Write(report, []), Does.Contain("width:80%").And.Not.Contain("grpc-dotnet 0"));
