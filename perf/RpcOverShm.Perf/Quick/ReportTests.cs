@@ -1,3 +1,4 @@
+using System.Net;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 
@@ -154,7 +155,7 @@ public sealed class ReportTests
                 (string[])[
                     table.Groups[1].Value,
                     .. Regex.Matches(table.Groups[2].Value, "<th[^>]*>(.*?)</th>")
-                        .Select(head => head.Groups[1].Value)]),
+                        .Select(head => WebUtility.HtmlDecode(head.Groups[1].Value))]),
         ];
         Assert.That(tables, Has.Length.AtLeast(5));
         IEnumerable<string> wanted = tables.SelectMany(table => table.Skip(2).Select((column, i) =>
