@@ -1,5 +1,6 @@
 using Grpc.Core;
 using Grpc.Core.Interceptors;
+using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Samples;
 
@@ -10,8 +11,12 @@ internal static class OverSharedMemory
     {
         ServerServiceDefinition service = Depot.BindService(new DepotService()).Intercept(new SigningInterceptor());
 
+        using ILoggerFactory loggers = LoggerFactory.Create(
+            logging => logging.AddConsole().SetMinimumLevel(LogLevel.Warning));
+
         // snippet: host
-        var server = new ShmServer($"shm://drop-in-{Environment.ProcessId}");
+        var options = new ShmServerOptions { LoggerFactory = loggers };
+        var server = new ShmServer($"shm://drop-in-{Environment.ProcessId}", options);
         server.Services.Add(service);
         await server.StartAsync();
 

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Samples;
 
@@ -12,9 +13,14 @@ internal static class Service
 
     public static async Task<int> RunAsync(string directory, string allowedUser)
     {
+        // Standard output is for the line that says that the service is ready.
+        using ILoggerFactory loggers = LoggerFactory.Create(logging => logging.AddConsole(
+            console => console.LogToStandardErrorThreshold = LogLevel.Trace));
+
         // snippet: host
         var options = new ShmServerOptions
         {
+            LoggerFactory = loggers,
             Listen = { RuntimeDirectory = directory, AllowedUsers = { allowedUser } },
         };
         await using var server = new ShmServer(Address, options);

@@ -1,3 +1,6 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
 namespace RpcOverShm.Samples;
 
 /// <summary>The code of docs/migrating-from-grpc.md.</summary>
@@ -5,10 +8,13 @@ internal static class MigratingFromGrpc
 {
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
+
         // snippet: server
         // ASP.NET Core: builder.Services.AddGrpc(o => ...); app.MapGrpcService<GreeterService>();
         var options = new ShmServerOptions
         {
+            LoggerFactory = loggers,
             MaxReceiveMessageSize = 4 * 1024 * 1024,
             EnableDetailedErrors = true,
         };

@@ -1,3 +1,6 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
 namespace RpcOverShm.Samples;
 
 /// <summary>The code of docs/migrating-from-named-pipes.md.</summary>
@@ -5,9 +8,12 @@ internal static class MigratingFromNamedPipes
 {
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
+
         // snippet: listen
         var options = new ShmStreamListenerOptions
         {
+            LoggerFactory = loggers,
             Listen = { MaxConnections = 10, MaxConnectionsPerProcess = 10 },
         };
         await using var listener = new ShmStreamListener(address, options);

@@ -2,6 +2,8 @@ using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
 using Grpc.Core.Interceptors;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace RpcOverShm.Samples;
 
@@ -10,9 +12,12 @@ internal static class MigratingFromWcfCalls
 {
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
+
         // snippet: limits
         var options = new ShmServerOptions
         {
+            LoggerFactory = loggers,
             Limits =
             {
                 MaxConcurrentCalls = 16 * Environment.ProcessorCount,

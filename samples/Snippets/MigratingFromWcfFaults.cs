@@ -1,5 +1,7 @@
 using Google.Rpc;
 using Grpc.Core.Interceptors;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.Samples;
@@ -10,6 +12,7 @@ internal static class MigratingFromWcfFaults
     public static async Task RunAsync(string address)
     {
         var sizes = new SizeInspector();
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
 
         // snippet: faults-server
         // WCF: [FaultContract(typeof(BadRequest))]. One map for both sides; ShmFaultException<T> needs no entry here.
@@ -20,6 +23,7 @@ internal static class MigratingFromWcfFaults
             .Build();
         var options = new ShmServerOptions
         {
+            LoggerFactory = loggers,
             Interceptors = { new ShmFaultServerInterceptor(faults) },
             MessageInspectors = { sizes },
         };

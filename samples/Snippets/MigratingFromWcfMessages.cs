@@ -1,3 +1,5 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Samples;
@@ -19,8 +21,14 @@ internal static class MigratingFromWcfMessages
 
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
+
         // snippet: codec-server
-        var serverOptions = new ShmServerOptions { Codecs = { ShmMessagePackCodec.Instance } };
+        var serverOptions = new ShmServerOptions
+        {
+            LoggerFactory = loggers,
+            Codecs = { ShmMessagePackCodec.Instance },
+        };
         // end snippet
         await using var server = new ShmServer(address, serverOptions);
         server.Services.Add(Greeter.BindService(new SnippetService()));

@@ -1,6 +1,8 @@
 using System.Collections.Concurrent;
 using System.Security.Claims;
 using Grpc.Core.Interceptors;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace RpcOverShm.Samples;
 
@@ -9,12 +11,14 @@ internal static class MigratingFromWcfSessions
 {
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
         var opened = new ConcurrentQueue<long>();
         var ended = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
 
         // snippet: authorize-host
         var options = new ShmServerOptions
         {
+            LoggerFactory = loggers,
             Interceptors = { new Authorizer(user => !user.HasClaim(ShmClaimTypes.UserId, "65534")) },
         };
         // end snippet

@@ -1,3 +1,6 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
 namespace RpcOverShm.Samples;
 
 /// <summary>The code of docs/migrating-from-wcf.md: time-outs of a channel, of methods and of idle sessions.</summary>
@@ -5,9 +8,11 @@ internal static class MigratingFromWcfTimeouts
 {
     public static async Task RunAsync(string address)
     {
+        ILoggerFactory loggers = NullLoggerFactory.Instance;
+
         // snippet: receive-timeout
         // WCF: binding.ReceiveTimeout of the service. An idle client leaves, and connects again with its next call.
-        var serverOptions = new ShmServerOptions { IdleTimeout = TimeSpan.FromMinutes(10) };
+        var serverOptions = new ShmServerOptions { LoggerFactory = loggers, IdleTimeout = TimeSpan.FromMinutes(10) };
         // end snippet
         await using var server = new ShmServer(address, serverOptions);
         server.Services.Add(Greeter.BindService(new SnippetService()));

@@ -16,9 +16,13 @@ internal static class Doors
     public static string HostedAddress { get; } = $"shm://two-doors-{Environment.ProcessId}/hosted";
 
     // snippet: shared-memory
-    public static async Task<ShmServer> OpenSharedMemoryAsync(DepotService depot)
+    public static async Task<ShmServer> OpenSharedMemoryAsync(DepotService depot, ILoggerFactory loggers)
     {
-        var options = new ShmServerOptions { Interceptors = { new SigningInterceptor() } };
+        var options = new ShmServerOptions
+        {
+            LoggerFactory = loggers,
+            Interceptors = { new SigningInterceptor() },
+        };
         var server = new ShmServer($"shm://two-doors-{Environment.ProcessId}", options);
         server.Services.Add(Depot.BindService(depot));
         await server.StartAsync();

@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Runtime;
 using Grpc.Core;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.Extensions.Logging;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
@@ -13,7 +14,9 @@ TimeSpan round = TimeSpan.FromMilliseconds(200);
 
 // One service object behind both doors.
 var depot = new DepotService();
-await using ShmServer server = await Doors.OpenSharedMemoryAsync(depot);
+using ILoggerFactory loggers = LoggerFactory.Create(
+    logging => logging.AddConsole().SetMinimumLevel(LogLevel.Warning));
+await using ShmServer server = await Doors.OpenSharedMemoryAsync(depot, loggers);
 await using WebApplication app = await Doors.OpenHttpAsync(depot);
 
 ChannelBase shm = Doors.ChannelFor(server.Address);

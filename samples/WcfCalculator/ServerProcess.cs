@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Grpc.Core;
+using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Samples;
 
@@ -24,9 +25,13 @@ internal static class ServerProcess
 
     public static async Task<int> RunAsync(string address)
     {
+        // Standard output is for the line that says that the server is ready.
+        using ILoggerFactory loggers = LoggerFactory.Create(logging => logging.AddConsole(
+            console => console.LogToStandardErrorThreshold = LogLevel.Trace));
+
         // snippet: host
         // WCF: [ServiceBehavior(InstanceContextMode = PerSession)]. One call at a time and in order are its defaults.
-        await using var server = new ShmServer(address);
+        await using var server = new ShmServer(address, new ShmServerOptions { LoggerFactory = loggers });
         server.Services.Add(
             context => new CalculatorService(context.Session!),
             new ShmServiceOptions

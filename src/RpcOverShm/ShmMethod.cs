@@ -59,10 +59,13 @@ public static class ShmMethod
         Create<TRequest, TResponse>(MethodType.DuplexStreaming, serviceName, name);
 
     /// <summary>Creates a method of any shape.</summary>
-    /// <inheritdoc cref="Unary{TRequest, TResponse}"/>
+    /// <typeparam name="TRequest">The type of the request.</typeparam>
+    /// <typeparam name="TResponse">The type of the response.</typeparam>
     /// <param name="shape">The shape of the method.</param>
     /// <param name="serviceName">The full name of the service, including its package: <c>greet.Greeter</c>.</param>
     /// <param name="name">The name of the method, without its service.</param>
+    /// <returns>The method, which is immutable.</returns>
+    /// <exception cref="ArgumentException">A name is null or empty, or contains a '/'.</exception>
     public static Method<TRequest, TResponse> Create<TRequest, TResponse>(
         MethodType shape, string serviceName, string name)
         where TRequest : class

@@ -33,6 +33,13 @@ public sealed class ChartTests
         Assert.That(axis.Ticks, Has.Count.EqualTo(1));
     }
 
+    [Test]
+    public void Values_BothEndsHaveALabel_AndNoTwoAreClose()
+    {
+        var axis = LogAxis.Values([1, 10, 11, 90, 100], 0, 200);
+        Assert.That(axis.Ticks, Is.EqualTo((double[])[1, 10, 100]));
+    }
+
     // A graphical object needs a contrast of 3 with its background.
     [Test]
     public void Of_EveryArm_IsReadableOnALightPageAndADarkOne([Values("#ffffff", "#15171a")] string page) =>

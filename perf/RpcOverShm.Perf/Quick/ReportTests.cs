@@ -1,3 +1,4 @@
+using System.Net;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 
@@ -47,12 +48,25 @@ public sealed class ReportTests
 
     [TestCase(9.9, false)]
     [TestCase(45, true)]
-    public void Write_Markdown_ABusyMachineIsSaidFirst(double percent, bool isSaid)
+    public void Write_Markdown_SaysFirstWhetherTheMachineWasBusy(double percent, bool isBusy)
     {
         PerfReport report = MakeReport();
         report = report with { Machine = report.Machine with { OthersPercent = percent } };
         string first = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]).Split("\n## ")[1];
-        Assert.That(first.Contains("the processors were"), Is.EqualTo(isSaid));
+        Assert.That(first, Does.StartWith(isBusy ? "The machine was busy\n" : "The machine was quiet\n"));
+        Assert.That(first, Does.Contain(Format.Invariant($"the processors were {percent} % busy")));
+        Assert.That(first.Contains("the times are shorter"), Is.EqualTo(isBusy));
+    }
+
+    [Test]
+    public void Write_Markdown_ResultsComeBeforeBars_WhichAreExplained()
+    {
+        PerfReport report = MakeReport() with { Bars = [MakeBar("a")] };
+        string text = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]);
+        Assert.That(
+            text.IndexOf("\n## PingPong", StringComparison.Ordinal),
+            Is.Positive.And.LessThan(text.IndexOf("\n## Bars\n", StringComparison.Ordinal)));
+        Assert.That(text, Does.Contain("A bar is a goal for one figure of this run, an aim a better one."));
     }
 
     [Test]
@@ -86,10 +100,12 @@ public sealed class ReportTests
         string alone = MarkdownReport.Write(MakeReport() with { Rows = [pipe] }, []);
         Assert.That(alone, Does.Contain("Measured on").And.Not.Contain("call of 100 B"));
 
-        PerfReport report = MakeReport() with { Rows = [MakeRow("shm-protobuf", 1, 1), pipe] };
+        ReportRow product = MakeRow("shm-protobuf", 1, 1);
+        PerfReport report = MakeReport() with { Rows = [product, Awaited(product), pipe, Awaited(pipe)] };
         Assert.That(
             MarkdownReport.Write(report, []),
-            Does.Contain("| blocking call of 100 B, µs | 0.25 | 12,300 | – | – |")
+            Does.Contain("| awaited call of 100 B, µs | 0.25 | 12,300 | – | – |")
+                .And.Contain("takes 0.25 µs.")
                 .And.Contain("longer elsewhere: named pipe 12,300 µs."));
         Assert.That(HtmlReport.Write(report, []), Does.Contain("width:80%").And.Not.Contain("grpc-dotnet 0"));
     }
@@ -109,13 +125,13 @@ public sealed class ReportTests
             MakeRow("pipe", 1, 1) with { Scenario = "Serialisers" },
         ];
         string text = MarkdownReport.Write(MakeReport() with { Rows = rows }, [.. rows.Select(Measured)]);
-        string first = text.Split("\n## ")[1];
+        string weakest = text.Split("\n## Where it is weakest\n")[1].Split("\n## ")[0];
         Assert.That(
-            first.Split('\n').Where(line => line.StartsWith("| ", StringComparison.Ordinal)).Skip(1),
+            weakest.Split('\n').Where(line => line.StartsWith("| ", StringComparison.Ordinal)).Skip(1),
             Is.EqualTo((string[])["| PingPong | 1 MiB | `shm-payload` | 1.50 | 1.00 to 2.00 |"]));
         Assert.That(
             text,
-            Does.Contain("| where it is weakest: PingPong, 1 MiB, shm-payload, per second | 2,000,000 | – | – | – |"));
+            Does.Contain("| where it is weakest: calls, 1 MiB, as raw bytes, per second | 2,000,000 | – | – | – |"));
     }
 
     [Test]
@@ -126,6 +142,25 @@ public sealed class ReportTests
         Assert.That(page, Does.Contain("A &lt;figure&gt;"));
         Assert.That(page, Does.Not.Contain("<script").And.Not.Contain("http"));
         Assert.That(page, Does.Not.Contain("NaN").And.Not.Contain("∞"));
+    }
+
+    /// <summary>A narrow window shows rows as blocks, in which each value has the name of its column.</summary>
+    [Test]
+    public void Write_Html_EveryColumnOfEveryTableHasAName()
+    {
+        string page = MakePage();
+        string[][] tables =
+        [
+            .. Regex.Matches(page, "<table class=\"[a-z]+ (head[0-9]+)\"><thead><tr>(.*?)</tr>").Select(table =>
+                (string[])[
+                    table.Groups[1].Value,
+                    .. Regex.Matches(table.Groups[2].Value, "<th[^>]*>(.*?)</th>")
+                        .Select(head => WebUtility.HtmlDecode(head.Groups[1].Value))]),
+        ];
+        Assert.That(tables, Has.Length.AtLeast(5));
+        IEnumerable<string> wanted = tables.SelectMany(table => table.Skip(2).Select((column, i) =>
+            $".{table[0]} td:nth-child({i + 2})::before{{content:\"{column}\"}}"));
+        Assert.That(wanted.Where(rule => !page.Contains(rule, StringComparison.Ordinal)), Is.Empty);
     }
 
     [Test]
@@ -200,6 +235,8 @@ public sealed class ReportTests
         PerfReport report = MakeReport() with { Bars = [MakeBar("A <figure>")], Rows = rows };
         return HtmlReport.Write(report, [.. rows.Select(Measured)]);
     }
+
+    private static ReportRow Awaited(ReportRow row) => row with { Caller = CallerKind.Async };
 
     private static ReportBar MakeBar(string figure) =>
         new(figure, "100 B", "at most 4", "at most 2", 3, 2, 5, "times", true, false);

@@ -70,14 +70,6 @@ internal sealed class CellRows(CellRecorder cell)
     public Entrant? Find(string label, CallerKind? caller) =>
         label == Fleet.Baseline ? _baseline : Form(cell, label, caller);
 
-    /// <summary>Compares an arm with another one at the same kind of caller; null if one of them failed.</summary>
-    public Ratio? Compare(string label, string other, CallerKind caller)
-    {
-        Entrant? one = Find(label, caller);
-        Entrant? against = Find(other, caller);
-        return one is null || against is null ? null : Ratio.Of(one.Times, against.Times);
-    }
-
     // Of the measured forms of an arm, that of the caller; or the fastest if the caller does not matter.
     private static Entrant? Form(CellRecorder cell, string label, CallerKind? caller) => cell.Entrants
         .Where(entrant => entrant.Label == label && entrant.Failure is null && entrant.Figures.Count > 0)

@@ -10,53 +10,92 @@ namespace RpcOverShm.Perf.Report;
 /// </summary>
 internal static partial class HtmlReport
 {
-    private const string Style = """
+    private const string PageStyle = """
         :root{color-scheme:light dark;--ink:#111;--page:#fff;--line:#ccc;--link:#06c}
         @media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--page:#15171a;--line:#3d4046;--link:#6ae}}
-        body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:70rem;
+        body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:100rem;
           margin:0 auto;padding:1rem}
-        a{color:var(--link)}p,li{max-width:48rem;overflow-wrap:anywhere}
-        h1{font-size:1.6rem}h2{margin-top:2.2rem;border-bottom:2px solid}h3{margin:.8rem 0 .4rem}
-        .scroll{overflow-x:auto;margin:.6rem 0}
-        table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}
-        th,td{padding:.2rem .55rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;
+        a{color:var(--link)}h1{font-size:1.6rem}h2{margin-top:2.2rem;border-bottom:2px solid}h3{margin:.8rem 0 .4rem}
+        """;
+
+    // The site shows the report among its pages, which have tables and lists of their own.
+    private const string ReportStyle = """
+        .report :is(p,li){max-width:48rem;overflow-wrap:anywhere}
+        .report .fit{container-type:inline-size;margin:.6rem 0}
+        .report table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;width:auto}
+        .report :is(th,td){padding:.2rem .5rem;border:0;border-bottom:1px solid var(--line);text-align:right;
           vertical-align:top}
-        th{border-bottom:2px solid;vertical-align:bottom}
-        .text,.words .missed{text-align:left}.words :is(th,td){white-space:normal}
-        :is(th,td):first-child{white-space:normal;min-width:9.5rem;position:sticky;left:0;background:var(--page)}
-        .bars{display:grid;grid-template-columns:auto 1fr;gap:.4rem .7rem;max-width:48rem;margin:1rem 0}
-        .bars span{display:flex;align-items:center;gap:.5rem;white-space:nowrap}
-        .bars i{height:1.2rem;min-width:2px}
-        .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem}
-        figure{margin:0;max-width:36rem}figure>svg{width:100%;height:auto}figure p{margin:.2rem 0;font-size:.86rem}
-        svg text{font:13px system-ui,sans-serif;fill:currentColor}.grid{stroke:var(--line);stroke-width:1}
-        .legend{list-style:none;padding:0;margin:.3rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.86rem}
-        .missed{font-weight:bold;text-decoration:underline}
-        details{margin:.4rem 0}summary{cursor:pointer}
-        @media(max-width:32rem){
-          table{font-size:.78rem}th,td{padding:.2rem .3rem}th{white-space:normal}
-          :is(th,td):first-child{min-width:6.5rem}
-          .words thead{display:none}.words :is(table,tbody,tr,td){display:block}
-          .words td{border:0}.words td:last-child{border-bottom:1px solid var(--line)}
-          .words td:not(:first-child)::before{content:attr(data-head) ": ";opacity:.7}
+        .report :is(td,td code){white-space:nowrap}.report th{border-bottom-width:2px;vertical-align:bottom}
+        .report td::before{display:none}
+        .report :is(.text,.words .missed){text-align:left}.report :is(.text,td:first-child){white-space:normal}
+        .report .bars{display:grid;grid-template-columns:auto 1fr;gap:.4rem .7rem;max-width:48rem;margin:1rem 0}
+        .report .bars span{display:flex;align-items:center;gap:.5rem;white-space:nowrap}
+        .report .bars i{height:1.2rem;min-width:2px}
+        .report .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem}
+        .report figure{margin:0;max-width:36rem}.report figure>svg{width:100%;height:auto}
+        .report figure p{margin:.2rem 0;font-size:.86rem}
+        .report svg text{font:13px system-ui,sans-serif;fill:currentColor}
+        .report .grid{stroke:var(--line);stroke-width:1}
+        .report .legend{list-style:none;padding:0;margin:.3rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;
+          font-size:.86rem}
+        .report .missed{font-weight:bold;text-decoration:underline}
+        .report details{margin:.4rem 0}.report summary{cursor:pointer}
+        """;
+
+    // Where a table does not fit, each row is a block: its name, and below it the values with the names of their
+    // columns. So no column is cut, and nothing has to be scrolled sideways.
+    private const string StackStyle = """
+        @container(max-width:$1){
+          .report .$0{display:block;width:100%}.report .$0 thead{display:none}.report .$0 tbody{display:block}
+          .report .$0 tr{display:grid;grid-template-columns:repeat(auto-fill,minmax(6.4rem,1fr));
+            border-bottom:1px solid var(--line);padding:.3rem 0}
+          .report .$0 td{display:block;border:0;padding:.1rem .3rem;text-align:left;white-space:normal}
+          .report .$0 td:first-child{grid-column:1/-1;font-weight:bold}
+          .report .$0 td::before{display:block;opacity:.7;font-size:.9em}
         }
         """;
 
+    private const int FewColumns = 9;
+    private const int ManyColumns = 17;
+
+    private static readonly string[] s_styles =
+    [
+        ReportStyle,
+        Stack("widest", "96rem"),
+        Stack("wide", "84rem"),
+        Stack("words", "44rem"),
+        Stack("few", "40rem"),
+        "@container(max-width:44rem){.report .words tr{display:block}}",
+    ];
+
     public static string Write(PerfReport report, IReadOnlyList<MeasuredRow> rows)
     {
+        IReadOnlyList<ReportPart> parts = ReportParts.Of(report, rows, hasCharts: true);
+        string[] heads = [.. parts.Where(part => part.Rows.Count > 0).Select(HeadOf).Distinct()];
         var html = new StringBuilder();
         html.Append("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">")
             .Append("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">")
-            .Append("<title>RpcOverShm performance</title><style>").Append(Style).AppendLine("</style></head><body>");
-        foreach (ReportPart part in ReportParts.Of(report, rows, hasCharts: true))
+            .Append("<title>RpcOverShm performance</title><style>").Append(PageStyle).AppendLine("</style>")
+            .AppendLine("<style>").AppendJoin('\n', [.. s_styles, .. heads.SelectMany(LabelsOf)])
+            .AppendLine("\n</style></head><body>").AppendLine("<section class=\"report\">");
+        foreach (ReportPart part in parts)
         {
-            WritePart(html, part);
+            WritePart(html, part, heads);
         }
 
-        return html.AppendLine("</body></html>").ToString();
+        return html.AppendLine("</section>").AppendLine("</body></html>").ToString();
     }
 
-    private static void WritePart(StringBuilder html, ReportPart part)
+    private static string Stack(string tables, string below) =>
+        StackStyle.Replace("$0", tables, StringComparison.Ordinal).Replace("$1", below, StringComparison.Ordinal);
+
+    private static string HeadOf(ReportPart part) => string.Join('|', part.Columns);
+
+    // The names of the columns stand once for all tables that have the same ones.
+    private static IEnumerable<string> LabelsOf(string head, int table) => head.Split('|').Skip(1).Select((column, i) =>
+        Format.Invariant($".report .head{table} td:nth-child({i + 2})::before{{content:\"{column}\"}}"));
+
+    private static void WritePart(StringBuilder html, ReportPart part, string[] heads)
     {
         string title = part.IsFolded ? "summary" : $"h{part.Level}";
         html.Append(part.IsFolded ? "<details>" : "")
@@ -76,7 +115,7 @@ internal static partial class HtmlReport
             html.AppendLine("</div>");
         }
 
-        WriteTable(html, part);
+        WriteTable(html, part, heads);
         html.Append(part.Below.Length > 0 ? $"<p>{Inline(part.Below)}</p>" : "");
         html.AppendLine(part.IsFolded ? "</details>" : "");
     }
@@ -96,25 +135,25 @@ internal static partial class HtmlReport
         html.Append(bars.Count > 0 ? "</div>" : "");
     }
 
-    private static void WriteTable(StringBuilder html, ReportPart part)
+    private static void WriteTable(StringBuilder html, ReportPart part, string[] heads)
     {
         if (part.Rows.Count == 0)
         {
             return;
         }
 
-        // A cell with words repeats the head of its column, for screens that are too narrow for columns.
-        bool isWords = part.Texts == part.Columns.Count;
-        string Cell(string text, int i) =>
-            $"<td{Kind(text, i, part)}{(isWords ? $" data-head=\"{part.Columns[i]}\"" : "")}>{Inline(text)}</td>";
-
-        html.Append(isWords ? "<div class=\"scroll\"><table class=\"words\">" : "<div class=\"scroll\"><table>")
+        string size = part.Texts == part.Columns.Count ? "words"
+            : part.Columns.Count > ManyColumns ? "widest"
+            : part.Columns.Count > FewColumns ? "wide" : "few";
+        html.Append("<div class=\"fit\"><table class=\"")
+            .Append(CultureInfo.InvariantCulture, $"{size} head{Array.IndexOf(heads, HeadOf(part))}\">")
             .Append("<thead><tr>")
             .AppendJoin("", part.Columns.Select((text, i) => $"<th{Kind(text, i, part)}>{Inline(text)}</th>"))
             .Append("</tr></thead><tbody>");
         foreach (IReadOnlyList<string> row in part.Rows)
         {
-            html.Append("<tr>").AppendJoin("", row.Select(Cell)).AppendLine("</tr>");
+            IEnumerable<string> cells = row.Select((text, i) => $"<td{Kind(text, i, part)}>{Inline(text)}</td>");
+            html.Append("<tr>").AppendJoin("", cells).AppendLine("</tr>");
         }
 
         html.AppendLine("</tbody></table></div>");

@@ -12,6 +12,10 @@ internal static class ReportParts
         + "message, CPU and switches of all processes together. More, and what it does not mean: "
         + "[perf/README.md](../README.md#the-figures).";
 
+    private const string Judging =
+        "A bar is a goal for one figure of this run, an aim a better one. A missed bar is only reported, unless "
+        + "`RPCOVERSHM_PERF_ASSERT=1` asks for a failure.";
+
     private const double NoticeablePercent = 10;
 
     private static readonly string[] s_columns =
@@ -28,15 +32,15 @@ internal static class ReportParts
         Chart[] charts = [.. ReportCharts.Of(report).Where(chart => hasCharts && chart.Series.Count > 0)];
         IEnumerable<ReportPart> parts =
         [
-            BusyMachineOf(report.Machine),
+            LoadOf(report.Machine),
             WeakestPart.Of(rows),
             SpeedPart.Of(report, rows),
             new("How to read it", Reading),
-            BarsOf(report),
             new("Charts") { Charts = charts },
             LegendOf(report),
             .. rows.GroupBy(row => row.Row.Scenario).SelectMany(ScenarioOf),
             .. report.Tables.Select(TableOf),
+            BarsOf(report),
             new("What cannot run here", "See [perf/README.md](../README.md#what-others-do-that-cannot-run-here)."),
             new("Further findings", string.Join('\n', report.Notes.Select(note => "- " + note))),
             new("Machine and run") { Columns = ["fact", "value"], Texts = 2, Rows = report.Machine.Rows(report.Seed) },
@@ -47,17 +51,20 @@ internal static class ReportParts
         return [new ReportPart("Performance", string.Join(" · ", contents)) { Level = 1 }, .. full];
     }
 
-    private static ReportPart BusyMachineOf(MachineFacts machine) => new(
-        "The machine was busy",
-        machine.OthersPercent < NoticeablePercent
-            ? ""
-            : Format.Invariant($"In the second before the run, the processors were {machine.OthersPercent} % busy, ")
-                + "with other programs, the start of this one, or the hypervisor's other machines. On a quiet machine "
-                + "the times are shorter, and the ratios are others.");
+    private static ReportPart LoadOf(MachineFacts machine)
+    {
+        bool isBusy = machine.OthersPercent >= NoticeablePercent;
+        string found = Format.Invariant(
+            $"In the second before the run, the processors were {machine.OthersPercent} % busy, with other programs, ")
+            + "the start of this one, or the hypervisor's other machines.";
+        return new ReportPart(
+            isBusy ? "The machine was busy" : "The machine was quiet",
+            isBusy ? $"{found} On a quiet machine the times are shorter, and the ratios are others." : found);
+    }
 
     private static ReportPart BarsOf(PerfReport report)
     {
-        string text = $"{report.Bars.Count(bar => bar.IsMet)} of {report.Bars.Count} are met.";
+        string text = $"{Judging} {report.Bars.Count(bar => bar.IsMet)} of {report.Bars.Count} are met.";
         return new ReportPart("Bars", report.Bars.Count == 0 ? "" : $"{text} {NullComparisonOf(report)}".TrimEnd())
         {
             Columns = ["figure", "cell", "bar", "aim", "measured (95 %)", "noise of the cell", "verdict"],

@@ -8,9 +8,16 @@ internal static class SpeedPart
 {
     private const string Silence = "after 10 ms of silence";
 
-    // In the others a call waits for a schedule, or after a silence, so that a rate says little.
-    private static readonly string[] s_closedLoops =
-        ["PingPong", "RequestResponse", "Stream", "BlockSweep", "OneWayPump", "Broadcast"];
+    // In the other scenarios a call waits for a schedule, or after a silence, so that a rate says little.
+    private static readonly Dictionary<string, string> s_closedLoops = new()
+    {
+        ["PingPong"] = "calls",
+        ["RequestResponse"] = "calls with larger answers",
+        ["Stream"] = "messages of a server stream",
+        ["BlockSweep"] = "blocks of a server stream",
+        ["OneWayPump"] = "messages that clients push to a server",
+        ["Broadcast"] = "messages of a server to many clients",
+    };
 
     private static readonly (string Name, string Arm)[] s_columns =
     [
@@ -24,9 +31,11 @@ internal static class SpeedPart
         "the pipe carries bytes without RPC, with a connection for each caller.",
     ];
 
+    // The sentences above the table have it.
+    private static readonly Figure s_call = new("blocking call of 100 B, µs", "PingPong", 100, CallerKind.Blocking);
+
     private static readonly Figure[] s_figures =
     [
-        new("blocking call of 100 B, µs", "PingPong", 100, CallerKind.Blocking),
         new("awaited call of 100 B, µs", "PingPong", 100, CallerKind.Async),
         new("blocking call of 1 MiB, µs", "PingPong", 1 << 20, CallerKind.Blocking),
         new($"blocking call of 100 B {Silence}, µs", "IdleGap", 100, CallerKind.Blocking) { Variant = Silence },
@@ -42,15 +51,21 @@ internal static class SpeedPart
         [
             .. s_figures.Zip(values).Where(row => row.Second[0] > 0)
                 .Select(row => (string[])[row.First.Name, .. row.Second.Select(Say)]),
-            .. WeakestPart.OfScenarios(measured).Where(row => s_closedLoops.Contains(row.Row.Scenario))
+            .. WeakestPart.OfScenarios(measured).Where(row => s_closedLoops.ContainsKey(row.Row.Scenario))
                 .OrderBy(row => row.Row.Ratio)
                 .TakeLast(1).Select(row => RowOf(row, measured)),
         ];
         (string Name, string Arm, double Us)[] calls =
         [
-            .. s_columns.Zip(values[0], (column, us) => (column.Name, column.Arm, us)).Where(call => call.us > 0),
+            .. s_columns.Select(column => (column.Name, column.Arm, Us: s_call.In(report, column.Arm)))
+                .Where(call => call.Us > 0),
         ];
-        string[] below = [.. s_explanation, .. report.Notes.Where(IsOfIdleProduct)];
+        string[] below =
+        [
+            .. s_explanation,
+            .. report.Notes.Where(IsOfIdleProduct)
+                .Select(note => note.Replace($" of {s_columns[0].Arm}", "", StringComparison.Ordinal)),
+        ];
         return new ReportPart("Speed", string.Join('\n', [.. Sentences(calls), MachineSentence(report.Machine)]))
         {
             Below = rows.Length == 0 ? "" : string.Join('\n', below),
@@ -60,16 +75,17 @@ internal static class SpeedPart
         };
     }
 
-    // Its name says which of the product's forms it is, unless it is that of the other rows.
+    // Its name says if it is not the form of the other rows.
     private static string[] RowOf(MeasuredRow weakest, IReadOnlyList<MeasuredRow> measured)
     {
         ReportRow row = weakest.Row;
-        string form = row.Arm == s_columns[0].Arm ? "" : $", {row.Arm}";
+        string form = row.Arm == s_columns[0].Arm ? "" : ", as raw bytes";
         IEnumerable<double> rates = s_columns.Select((column, i) => measured
             .Where(other => other.Row.Scenario == row.Scenario && other.Cell == weakest.Cell)
             .Where(other => other.Row.Arm == (i == 0 ? row.Arm : column.Arm))
             .Select(other => other.Row.PerSecond).DefaultIfEmpty().Max());
-        return [$"where it is weakest: {row.Scenario}, {weakest.Cell}{form}, per second", .. rates.Select(Say)];
+        string name = $"where it is weakest: {s_closedLoops[row.Scenario]}, {weakest.Cell}{form}, per second";
+        return [name, .. rates.Select(Say)];
     }
 
     private static IEnumerable<string> Sentences((string Name, string Arm, double Us)[] calls)

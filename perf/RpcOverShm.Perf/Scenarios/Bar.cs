@@ -180,14 +180,3 @@ internal enum BarKind
     /// <summary>The value itself is at least the limit.</summary>
     AtLeast,
 }
-
-/// <summary>
-/// An assertion on a figure of a scenario: a generous bound on the upper end of a ratio's interval. Never on a time,
-/// because a slow machine is no fault.
-/// </summary>
-/// <param name="Arm">The arm that must be fast.</param>
-/// <param name="Against">The arm it is compared with.</param>
-/// <param name="Caller">The kind of caller.</param>
-/// <param name="Cell">The cell in which it is asserted.</param>
-/// <param name="TimesFaster">The factor by which it must be faster.</param>
-internal sealed record RatioBound(string Arm, string Against, CallerKind Caller, string Cell, double TimesFaster);

@@ -28,11 +28,6 @@ public sealed class PingPong() : Scenario(s_plan)
 
     private static readonly ScenarioPlan s_plan = new(nameof(PingPong), [.. MakeCells()])
     {
-        Bounds =
-        [
-            new RatioBound("shm-protobuf", "pipe", CallerKind.Blocking, TinyCell, TimesFaster: 3),
-            new RatioBound("shm-protobuf", "grpc-core-uds", CallerKind.Blocking, TinyCell, TimesFaster: 12),
-        ],
         Bars = [NeverSlowerThanThePipe(nameof(PingPong)), .. TinyBars(), .. LargeBars(), .. CrowdedBars()],
     };
 

@@ -60,11 +60,6 @@ public abstract class Scenario
                 Assert.That(entrant.Failure, Is.Null, $"{name} has failed and has no row.");
             }
 
-            foreach (RatioBound bound in _plan.Bounds.Where(bound => bound.Cell == cellName))
-            {
-                AssertBound(bound, rows.Compare(bound.Arm, bound.Against, bound.Caller));
-            }
-
             foreach ((Bar bar, ReportBar? result) in found.Where(_ => PerfSettings.AssertsBars))
             {
                 AssertBar(bar, result);
@@ -94,19 +89,6 @@ public abstract class Scenario
             Assert.That(judged?.IsMet, Is.True, judged?.ToString() ?? $"{bar.Figure}: not measured.");
         }
     }
-
-    private static void AssertBound(RatioBound bound, Ratio? ratio)
-    {
-        string what = $"{bound.Arm} against {bound.Against}, {bound.Caller}, {bound.Cell}";
-        Assert.That(ratio, Is.Not.Null, $"{what}: not measured.");
-        string found = Format.Invariant(
-            $"{what}: ratio {ratio!.Median:0.0000}, interval {ratio.Low:0.0000} to {ratio.High:0.0000}");
-        PerfRun.Say(found);
-        Assert.That(
-            ratio.High,
-            Is.LessThanOrEqualTo(1 / bound.TimesFaster),
-            $"{found}; {bound.TimesFaster} times faster is asked for.");
-    }
 }
 
 /// <summary>One test for each cell of the fixture's plan.</summary>
@@ -125,9 +107,6 @@ internal sealed class EachCellAttribute : NUnitAttribute, ITestBuilder, IImplyFi
 /// <summary>A scenario: its cells, in the order of their tests.</summary>
 internal sealed record ScenarioPlan(string Name, params IReadOnlyList<CellPlan> Cells)
 {
-    /// <summary>Bounds that are always asserted.</summary>
-    public IReadOnlyList<RatioBound> Bounds { get; init; } = [];
-
     /// <summary>Figures that are reported as met or missed, and asserted on demand.</summary>
     public IReadOnlyList<Bar> Bars { get; init; } = [];
 

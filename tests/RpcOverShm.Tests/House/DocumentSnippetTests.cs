@@ -26,13 +26,17 @@ public class DocumentSnippetTests
 
     /// <summary>A server without a logger leaves no trace of what its methods throw.</summary>
     [Test]
-    public void Servers_InEveryDocument_HaveALogger_OrThePageSaysHow() => Assert.That(
-        Repository.Documents
-            .Where(document => document.Text.Contains("new ShmServer(", StringComparison.Ordinal))
-            .Where(document => !document.Text.Contains("LoggerFactory", StringComparison.Ordinal)
-                && !document.Text.Contains("debugging.md#logging", StringComparison.Ordinal))
-            .Select(document => document.Path),
-        Is.Empty);
+    public void Servers_InEveryQuotation_HaveALogger() =>
+        Findings.AssertNone(Repository.Documents.SelectMany(Snippets.ServersWithoutLogger));
+
+    [TestCase("new ShmServer(address);", 1)]
+    [TestCase("new ShmServerOptions { IdleTimeout = time };", 1)]
+    [TestCase("new ShmStreamListener(address);", 1)]
+    [TestCase("new ShmServerOptions { LoggerFactory = loggers };", 0)]
+    [TestCase("new ShmChannelOptions();", 0)]
+    public void Servers_WithoutALogger_AreFound(string code, int findings) => Assert.That(
+        Snippets.ServersWithoutLogger(new SourceFile("page.md", $"<!-- snippet: a.cs -->\n```csharp\n{code}\n```")),
+        Has.Exactly(findings).Items);
 
     /// <summary>Pages for users quote their code, and those about migrating show some.</summary>
     [TestCase("docs/concepts.md", 4)]

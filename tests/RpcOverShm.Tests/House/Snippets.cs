@@ -37,6 +37,20 @@ internal static partial class Snippets
         }
     }
 
+    /// <summary>Quotations that make a server, a listener or their options without a logger.</summary>
+    public static IEnumerable<string> ServersWithoutLogger(SourceFile document)
+    {
+        string[] lines = document.Lines;
+        for (int i = 0; i < lines.Length - 1; i++)
+        {
+            string code = Marker().IsMatch(lines[i]) ? FencedAt(lines, i + 1) : "";
+            if (Server().IsMatch(code) && !code.Contains("LoggerFactory", StringComparison.Ordinal))
+            {
+                yield return document.At(i + 1, "A server without a LoggerFactory: its failures leave no trace.");
+            }
+        }
+    }
+
     /// <summary>Returns the number of quotations.</summary>
     public static int Count(SourceFile document) => document.Lines.Count(line => Marker().IsMatch(line));
 
@@ -80,6 +94,9 @@ internal static partial class Snippets
 
     [GeneratedRegex(@"^<!-- snippet: ([^\s#]+)(?:#(\S+))? -->$")]
     private static partial Regex Marker();
+
+    [GeneratedRegex(@"\bnew Shm(?:Server|StreamListener)(?:Options)?\b")]
+    private static partial Regex Server();
 
     // Every name by which renderers know the language, in both kinds of fences.
     [GeneratedRegex(@"^\s*(?:```|~~~)\s*(?:csharp|cs|c#)\s*$", RegexOptions.IgnoreCase)]

@@ -31,7 +31,10 @@ internal sealed class LogAxis
         };
     }
 
-    /// <summary>An axis with a tick at every value that occurs, but none too close to the one before.</summary>
+    /// <summary>
+    /// An axis with a tick at the first and the last value, and at every other one that is not too close to its
+    /// neighbours.
+    /// </summary>
     public static LogAxis Values(IEnumerable<double> values, double start, double end)
     {
         const double pixelsApart = 52;
@@ -40,12 +43,20 @@ internal sealed class LogAxis
         double high = all[^1] > low ? all[^1] : low * 2;
         var ticks = new List<double>();
         var axis = new LogAxis(low, high, start, end) { Ticks = ticks };
-        foreach (double value in all)
+        bool IsFar(double value, double other) => Math.Abs(axis.At(value) - axis.At(other)) >= pixelsApart;
+
+        ticks.Add(low);
+        foreach (double value in all.Where(value => value > low && value < high))
         {
-            if (ticks.Count == 0 || Math.Abs(axis.At(value) - axis.At(ticks[^1])) >= pixelsApart)
+            if (IsFar(value, ticks[^1]) && IsFar(value, high))
             {
                 ticks.Add(value);
             }
+        }
+
+        if (all[^1] > low)
+        {
+            ticks.Add(high);
         }
 
         return axis;
