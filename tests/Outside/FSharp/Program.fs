@@ -91,7 +91,7 @@ let call () =
 let callWithHost () =
     task {
         let builder = Host.CreateApplicationBuilder()
-        builder.Services.AddShmClient<Notes.NotesClient> "shm://outside" |> ignore
+        builder.Services.AddShmClient<Notes.NotesClient>("shm://outside") |> ignore
         use host = builder.Build()
         do! AllShapes.CallAsync(host.Services.GetRequiredService<Notes.NotesClient>())
         Console.WriteLine "The client has seen all answers."
