@@ -2,6 +2,7 @@ Imports System.Collections.Concurrent
 Imports System.Threading.Tasks
 Imports Grpc.Core
 
+' snippet: service
 ''' <summary>Keeps notes.</summary>
 Friend NotInheritable Class NotesService
     Inherits Notes.NotesBase
@@ -19,7 +20,9 @@ Friend NotInheritable Class NotesService
             Await responseStream.WriteAsync(note)
         Next
     End Function
+    ' end snippet
 
+    ' snippet: stream
     Public Overrides Async Function Import(
         requestStream As IAsyncStreamReader(Of Note), context As ServerCallContext) As Task(Of Receipt)
         While Await requestStream.MoveNext(context.CancellationToken)
@@ -27,6 +30,7 @@ Friend NotInheritable Class NotesService
         End While
         Return New Receipt With {.Count = _notes.Count}
     End Function
+    ' end snippet
 
     Public Overrides Async Function Echo(
         requestStream As IAsyncStreamReader(Of Note),

@@ -1,29 +1,77 @@
 Imports System.Threading.Tasks
+Imports Microsoft.Extensions.DependencyInjection
+Imports Microsoft.Extensions.Hosting
+Imports Microsoft.Extensions.Logging
 Imports Outside.Contract
 Imports RpcOverShm
 
 Friend Module Program
-    ' With "server" a server, which stops at the end of its input; else a client.
+    ' With "server" a server, which stops at the end of its input; else a client. With "hosted" in the .NET host.
     Sub Main(args As String())
-        Dim isServer = args.Length = 1 AndAlso args(0) = "server"
-        Dim running = If(isServer, ServeAsync(), CallAsync())
+        Dim running As Task
+        Select Case String.Join(" ", args)
+            Case "server"
+                running = ServeAsync()
+            Case "server hosted"
+                running = ServeWithHostAsync()
+            Case "hosted"
+                running = CallWithHostAsync()
+            Case Else
+                running = CallAsync()
+        End Select
         running.GetAwaiter().GetResult()
     End Sub
 
+    Private Sub WaitForEndOfInput()
+        Console.WriteLine("ready")
+        Console.In.ReadToEnd()
+    End Sub
+
     Private Async Function ServeAsync() As Task
+        ' snippet: server
         Using server As New ShmServer("shm://outside")
             server.Services.Add(Notes.BindService(New NotesService()))
             Await server.StartAsync()
-            Console.WriteLine("ready")
-            Await Console.In.ReadToEndAsync()
+            WaitForEndOfInput()
             Await server.StopAsync(TimeSpan.FromSeconds(5))
         End Using
+        ' end snippet
+    End Function
+
+    Private Async Function ServeWithHostAsync() As Task
+        Dim builder = Host.CreateApplicationBuilder()
+        builder.Logging.ClearProviders()
+
+        ' snippet: host
+        builder.Services.
+            AddShmServer("shm://outside").
+            AddService(Of NotesService)(Sub(service) service.Lifetime = ShmServiceLifetime.Singleton).
+            AddHealth().
+            AddReflection()
+
+        Using host = builder.Build()
+            Await host.StartAsync()
+            WaitForEndOfInput()
+            Await host.StopAsync()
+        End Using
+        ' end snippet
     End Function
 
     Private Async Function CallAsync() As Task
+        ' snippet: client
         Using channel = ShmChannel.ForAddress("shm://outside")
             Await AllShapes.CallAsync(New Notes.NotesClient(channel))
-            Console.WriteLine("The client has seen all answers.")
         End Using
+        ' end snippet
+        Console.WriteLine("The client has seen all answers.")
+    End Function
+
+    Private Async Function CallWithHostAsync() As Task
+        Dim builder = Host.CreateApplicationBuilder()
+        builder.Services.AddShmClient(Of Notes.NotesClient)("shm://outside")
+        Using host = builder.Build()
+            Await AllShapes.CallAsync(host.Services.GetRequiredService(Of Notes.NotesClient)())
+        End Using
+        Console.WriteLine("The client has seen all answers.")
     End Function
 End Module

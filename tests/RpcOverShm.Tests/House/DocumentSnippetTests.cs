@@ -6,6 +6,8 @@ public class DocumentSnippetTests
     private const string Code =
         "// snippet: part\n    int one = 1;\n\n        int two = 2;\n    // end snippet\nint three = 3;\n";
 
+    private const string VisualBasic = "    ' snippet: part\n    Dim one = 1\n    ' end snippet\n    Dim two = 2\n";
+
     [Test]
     public void Quotations_InEveryDocument_AreTheirSources() =>
         Findings.AssertNone(Repository.Documents.SelectMany(document => Snippets.Check(document, ReadOrNull)));
@@ -42,6 +44,7 @@ public class DocumentSnippetTests
     [TestCase("docs/concepts.md", 4)]
     [TestCase("docs/debugging.md", 3)]
     [TestCase("docs/deployment.md", 2)]
+    [TestCase("docs/fsharp-and-visual-basic.md", 8)]
     [TestCase("docs/hosting.md", 6)]
     [TestCase("docs/migrating-from-grpc.md", 4)]
     [TestCase("docs/migrating-from-named-pipes.md", 4)]
@@ -65,6 +68,7 @@ public class DocumentSnippetTests
 
     [TestCase("<!-- snippet: a.cs#part -->\n```csharp\nint one = 1;\n\n    int two = 2;\n```\n")]
     [TestCase("<!-- snippet: b.cs -->\n```csharp\nint four;\n```\nWords.\n```sh\nls\n```\n")]
+    [TestCase("<!-- snippet: c.vb#part -->\n```vb\nDim one = 1\n```\n")]
     public void Check_OfARightQuotation_FindsNothing(string markdown) => Assert.That(Check(markdown), Is.Empty);
 
     [TestCase("<!-- snippet: b.cs -->\n```csharp\nint five;\n```", "which has: int four;")]
@@ -74,13 +78,15 @@ public class DocumentSnippetTests
     [TestCase("<!-- snippet: lost.cs -->\n```csharp\nint one = 1;\n```", "names no file")]
     [TestCase("```csharp\nint four;\n```", "without a snippet marker")]
     [TestCase("```cs\nint four;\n```", "without a snippet marker")]
+    [TestCase("```fsharp\nlet four = 4\n```", "without a snippet marker")]
+    [TestCase("```vb\nDim four = 4\n```", "without a snippet marker")]
     [TestCase("1. A list.\n   ```C#\n   int four;\n   ```", "without a snippet marker")]
     public void Check_OfAWrongQuotation_FindsIt(string markdown, string finding) =>
         Assert.That(Check(markdown), Has.Some.Contains(finding));
 
     private static IEnumerable<string> Check(string markdown) => Snippets.Check(
         new SourceFile("README.md", markdown),
-        path => path switch { "a.cs" => Code, "b.cs" => "int four;\n", _ => null });
+        path => path switch { "a.cs" => Code, "b.cs" => "int four;\n", "c.vb" => VisualBasic, _ => null });
 
     private static string? ReadOrNull(string path) =>
         Repository.Exists(path) ? Repository.Read(path).Text : null;

@@ -19,12 +19,18 @@ internal static class Repository
     /// <summary>All text files.</summary>
     public static IReadOnlyList<SourceFile> Texts => s_texts.Value;
 
-    public static IEnumerable<SourceFile> Documents =>
-        Texts.Where(file => file.Name.EndsWith(".md", StringComparison.Ordinal));
+    /// <summary>The pages; the compiler's own lists of analyzer rules are none.</summary>
+    public static IEnumerable<SourceFile> Documents => Texts.Where(file =>
+        file.Name.EndsWith(".md", StringComparison.Ordinal)
+        && !file.Name.StartsWith("AnalyzerReleases.", StringComparison.Ordinal));
 
-    /// <summary>Returns the C# files in these top-level folders.</summary>
+    /// <summary>
+    /// Returns the C# files in these top-level folders, without those that a template makes for users: they print, and
+    /// their namespaces are named later.
+    /// </summary>
     public static IEnumerable<SourceFile> Sources(params string[] folders) => Texts.Where(file =>
         file.Name.EndsWith(".cs", StringComparison.Ordinal)
+        && !file.Path.Contains("/content/", StringComparison.Ordinal)
         && Array.Exists(folders, folder => file.Path.StartsWith(folder + "/", StringComparison.Ordinal)));
 
     public static SourceFile Read(string path) => Texts.Single(file => file.Path == path);

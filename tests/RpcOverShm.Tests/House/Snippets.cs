@@ -5,13 +5,14 @@ namespace RpcOverShm.Tests.House;
 /// <summary>
 /// Checks code that documents quote. A line <c>&lt;!-- snippet: path --&gt;</c> before a fence declares that the fence
 /// contains the whole file; <c>path#name</c> declares that it contains the lines between <c>// snippet: name</c> and
-/// <c>// end snippet</c>. The file is compiled, so it is right if the two differ.
+/// <c>// end snippet</c>, which are comments of Visual Basic there. The file is compiled, so it is right if the two
+/// differ.
 /// </summary>
 internal static partial class Snippets
 {
     private const string FenceEnd = "```";
 
-    /// <summary>Quotations that differ from their source, and C# fences without a source.</summary>
+    /// <summary>Quotations that differ from their source, and fences of .NET's languages without one.</summary>
     /// <param name="document">The Markdown.</param>
     /// <param name="read">Returns the text of a file by its path from the root, or null.</param>
     public static IEnumerable<string> Check(SourceFile document, Func<string, string?> read)
@@ -30,9 +31,9 @@ internal static partial class Snippets
                     yield return document.At(i + 1, Explain(marker.Value, source, quoted));
                 }
             }
-            else if (CSharpFence().IsMatch(lines[i]) && (i == 0 || !Marker().IsMatch(lines[i - 1])))
+            else if (CodeFence().IsMatch(lines[i]) && (i == 0 || !Marker().IsMatch(lines[i - 1])))
             {
-                yield return document.At(i + 1, "C# without a snippet marker before it: nothing compiles it.");
+                yield return document.At(i + 1, "Code without a snippet marker before it: nothing compiles it.");
             }
         }
     }
@@ -71,8 +72,8 @@ internal static partial class Snippets
 
         string[] lines =
         [
-            .. text.Split('\n').SkipWhile(line => line.Trim() != $"// snippet: {region}").Skip(1)
-                .TakeWhile(line => line.Trim() != "// end snippet"),
+            .. text.Split('\n').SkipWhile(line => !IsComment(line, $"snippet: {region}")).Skip(1)
+                .TakeWhile(line => !IsComment(line, "end snippet")),
         ];
         int indent = lines.Where(line => line.Length > 0).Select(line => line.Length - line.TrimStart().Length)
             .DefaultIfEmpty().Min();
@@ -80,6 +81,9 @@ internal static partial class Snippets
             ? null
             : string.Join('\n', lines.Select(line => line.Length > indent ? line[indent..] : ""));
     }
+
+    private static bool IsComment(string line, string text) =>
+        line.Trim() is var comment && (comment == $"// {text}" || comment == $"' {text}");
 
     private static string Explain(string marker, string? source, string quoted)
     {
@@ -98,7 +102,8 @@ internal static partial class Snippets
     [GeneratedRegex(@"\bnew Shm(?:Server|StreamListener)(?:Options)?\b")]
     private static partial Regex Server();
 
-    // Every name by which renderers know the language, in both kinds of fences.
-    [GeneratedRegex(@"^\s*(?:```|~~~)\s*(?:csharp|cs|c#)\s*$", RegexOptions.IgnoreCase)]
-    private static partial Regex CSharpFence();
+    // Every name by which renderers know the languages, in both kinds of fences.
+    [GeneratedRegex(
+        @"^\s*(?:```|~~~)\s*(?:csharp|cs|c#|fsharp|fs|f#|vb|vbnet|visualbasic)\s*$", RegexOptions.IgnoreCase)]
+    private static partial Regex CodeFence();
 }

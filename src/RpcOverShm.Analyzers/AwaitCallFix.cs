@@ -1,0 +1,49 @@
+using System.Collections.Immutable;
+using System.Composition;
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CodeActions;
+using Microsoft.CodeAnalysis.CodeFixes;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+
+namespace RpcOverShm.Analyzers;
+
+/// <summary>Awaits a blocking call, in a method that is async already.</summary>
+[ExportCodeFixProvider(LanguageNames.CSharp)]
+[Shared]
+internal sealed class AwaitCallFix : CodeFixProvider
+{
+    private const string Title = "Await the call";
+
+    public override ImmutableArray<string> FixableDiagnosticIds { get; } = [Rules.BlockingCallback.Id];
+
+    public override FixAllProvider GetFixAllProvider() => WellKnownFixAllProviders.BatchFixer;
+
+    public override async Task RegisterCodeFixesAsync(CodeFixContext context)
+    {
+        SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
+        if (root?.FindNode(context.Span, getInnermostNodeForTie: true) is InvocationExpressionSyntax call
+            && call.Expression is MemberAccessExpressionSyntax method
+            && call.FirstAncestorOrSelf<MethodDeclarationSyntax>() is { } around
+            && around.Modifiers.Any(SyntaxKind.AsyncKeyword))
+        {
+            context.RegisterCodeFix(
+                CodeAction.Create(
+                    Title,
+                    _ => Task.FromResult(
+                        context.Document.WithSyntaxRoot(root.ReplaceNode(call, Awaited(call, method)))),
+                    nameof(AwaitCallFix)),
+                context.Diagnostics);
+        }
+    }
+
+    private static ExpressionSyntax Awaited(InvocationExpressionSyntax call, MemberAccessExpressionSyntax method)
+    {
+        SimpleNameSyntax name = SyntaxFactory.IdentifierName(method.Name.Identifier.Text + "Async");
+        ExpressionSyntax awaited = SyntaxFactory.AwaitExpression(
+            SyntaxFactory.Token(SyntaxKind.AwaitKeyword).WithTrailingTrivia(SyntaxFactory.Space),
+            call.WithExpression(method.WithName(name)).WithoutLeadingTrivia().WithoutTrailingTrivia());
+        bool needsParentheses = call.Parent is MemberAccessExpressionSyntax or ConditionalAccessExpressionSyntax;
+        return (needsParentheses ? SyntaxFactory.ParenthesizedExpression(awaited) : awaited).WithTriviaFrom(call);
+    }
+}
