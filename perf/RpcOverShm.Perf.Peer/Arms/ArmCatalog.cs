@@ -97,9 +97,9 @@ internal static class ArmCatalog
 
         public static GeneratedCalls Calls { get; } = new();
 
-        public static IArm Product { get; } = new CallsArm("shm-protobuf", Shm, Calls) { HasBatches = true };
+        public static CallsArm Product { get; } = new("shm-protobuf", Shm, Calls) { HasBatches = true };
 
-        public static IArm Rival { get; } = new CallsArm("grpc-dotnet-uds", GrpcDotnet, Calls);
+        public static CallsArm Rival { get; } = new("grpc-dotnet-uds", GrpcDotnet, Calls);
 
         public static IArm? Find(string name) =>
             name == Product.Name ? Product : name == Rival.Name ? Rival : null;
