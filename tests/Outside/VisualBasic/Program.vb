@@ -23,8 +23,8 @@ Friend Module Program
     End Sub
 
     Private Sub WaitForEndOfInput()
-        Console.WriteLine("ready")
-        Console.In.ReadToEnd()
+        System.Console.WriteLine("ready")
+        System.Console.In.ReadToEnd()
     End Sub
 
     Private Async Function ServeAsync() As Task
@@ -63,7 +63,7 @@ Friend Module Program
             Await AllShapes.CallAsync(New Notes.NotesClient(channel))
         End Using
         ' end snippet
-        Console.WriteLine("The client has seen all answers.")
+        System.Console.WriteLine("The client has seen all answers.")
     End Function
 
     Private Async Function CallWithHostAsync() As Task
@@ -72,6 +72,6 @@ Friend Module Program
         Using host = builder.Build()
             Await AllShapes.CallAsync(host.Services.GetRequiredService(Of Notes.NotesClient)())
         End Using
-        Console.WriteLine("The client has seen all answers.")
+        System.Console.WriteLine("The client has seen all answers.")
     End Function
 End Module
