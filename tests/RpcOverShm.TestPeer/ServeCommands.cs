@@ -30,8 +30,9 @@ internal sealed class ServeCommands : IAsyncDisposable
         return ServeAsync(address, options);
     }
 
-    /// <summary>Starts a server with these options.</summary>
-    public async Task<string> ServeAsync(string address, ShmServerOptions options)
+    /// <summary>Starts a server with these options, and with one more service.</summary>
+    public async Task<string> ServeAsync(
+        string address, ShmServerOptions options, ServerServiceDefinition? further = null)
     {
         var server = new ShmServer(address, options);
         var script = new Script
@@ -48,6 +49,11 @@ internal sealed class ServeCommands : IAsyncDisposable
         };
         server.Services.Add(script.Build());
         server.Services.Add(Conformance.BindService(new ConformanceService()));
+        if (further is not null)
+        {
+            server.Services.Add(further);
+        }
+
         try
         {
             await server.StartAsync();

@@ -13,7 +13,8 @@ internal static class ServerHandshake
 {
     /// <summary>
     /// Answers a client's hello. Returns null if the client was refused: the refusal is sent, the event logged and the
-    /// socket closed. The link gives its place back when its memory is unmapped.
+    /// socket closed. Also returns null if it asks for statistics: another class then has the socket. The link gives its
+    /// place back when its memory is unmapped.
     /// </summary>
     /// <exception cref="SegmentException">The client's descriptor failed a check, or a step of the system.</exception>
     /// <exception cref="IOException">The client has gone.</exception>
@@ -34,6 +35,12 @@ internal static class ServerHandshake
         if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is not { } version)
         {
             return Refuse(socket, settings, RefusalReason.Version, Mismatch(hello));
+        }
+
+        if (hello.Purpose == ConnectionPurpose.Statistics && settings.OnStatisticsWanted is { } onStatisticsWanted)
+        {
+            onStatisticsWanted(new StatisticsRequest(socket, hello, client, version));
+            return null;
         }
 
         if (hello.Purpose != settings.Purpose)
@@ -176,6 +183,7 @@ internal static class ServerHandshake
     {
         ConnectionPurpose.Calls => "RPC calls",
         ConnectionPurpose.ByteStream => "a byte stream",
+        ConnectionPurpose.Statistics => "statistics",
         _ => $"purpose {(byte)purpose}",
     };
 }
