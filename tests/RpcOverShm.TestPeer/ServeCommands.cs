@@ -1,5 +1,7 @@
 using System.Globalization;
 using Grpc.Core;
+using Grpc.Reflection;
+using Grpc.Reflection.V1Alpha;
 using RpcOverShm.Servers;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
@@ -29,6 +31,12 @@ internal sealed class ServeCommands : IAsyncDisposable
         Array.ForEach(users, options.Listen.AllowedUsers.Add);
         return ServeAsync(address, options);
     }
+
+    /// <summary>Starts a server with reflection.</summary>
+    public Task<string> ServeReflectedAsync(string address, string? directory) => ServeAsync(
+        address,
+        new ShmServerOptions { Listen = { RuntimeDirectory = directory } },
+        ServerReflection.BindService(new ReflectionServiceImpl(Conformance.Descriptor)));
 
     /// <summary>Starts a server with these options, and with one more service.</summary>
     public async Task<string> ServeAsync(

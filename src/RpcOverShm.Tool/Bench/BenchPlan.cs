@@ -6,7 +6,7 @@ internal sealed record BenchPlan
     /// <summary>The most calls at a time, over all connections.</summary>
     public required int Callers { get; init; }
 
-    /// <summary>The calls a second of an open loop; null for a closed one, whose callers call without a pause.</summary>
+    /// <summary>The calls a second of an open loop; null for a closed one, whose callers do not pause.</summary>
     public double? Rate { get; init; }
 
     /// <summary>The longest time of the load; null for no limit.</summary>

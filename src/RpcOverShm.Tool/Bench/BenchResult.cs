@@ -36,7 +36,8 @@ internal sealed class BenchResult
 
     /// <summary>The statuses of the calls that failed, most frequent first.</summary>
     public IEnumerable<(StatusCode Status, long Count, string Example)> ByStatus =>
-        _failures.OrderByDescending(one => one.Value.Count).Select(one => (one.Key, one.Value.Count, one.Value.Example));
+        _failures.OrderByDescending(one => one.Value.Count)
+            .Select(one => (one.Key, one.Value.Count, one.Value.Example));
 
     /// <summary>The longest latency, in nanoseconds.</summary>
     public long Longest => Volatile.Read(ref _longest);
@@ -48,7 +49,7 @@ internal sealed class BenchResult
     public long AtPercentile(double percentage) =>
         Succeeded == 0 ? 0 : Math.Min(_latencies.GetValueAtPercentile(percentage), Longest);
 
-    /// <summary>Returns each latency that occurred, in nanoseconds and rounded to three digits, and how often.</summary>
+    /// <summary>Returns each latency that occurred, in nanoseconds with three digits, and how often.</summary>
     public IEnumerable<(long Nanoseconds, long Count)> Latencies() => Succeeded == 0
         ? []
         : _latencies.RecordedValues().Select(one => (one.ValueIteratedTo, one.CountAddedInThisIterationStep));
@@ -75,7 +76,8 @@ internal sealed class BenchResult
         Interlocked.Increment(ref _failures.GetOrAdd(status.StatusCode, _ => new Failures(status.Detail)).Count);
 
     private static bool AreSame(IReadOnlyList<byte[]> left, IReadOnlyList<byte[]> right) =>
-        left.Count == right.Count && left.Zip(right, (one, other) => one.AsSpan().SequenceEqual(other)).All(same => same);
+        left.Count == right.Count
+        && left.Zip(right, (one, other) => one.AsSpan().SequenceEqual(other)).All(same => same);
 
     private sealed class Failures(string example)
     {

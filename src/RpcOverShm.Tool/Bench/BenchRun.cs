@@ -4,13 +4,13 @@ using Grpc.Core;
 namespace RpcOverShm.Tool.Bench;
 
 /// <summary>
-/// Runs the load of a plan, once. In a closed loop each caller makes a call when its last one has ended. In an open loop
-/// calls have their times from the beginning, and a latency counts from that time: a server that stalls delays all calls
-/// that are due meanwhile, as it would delay those of independent users (no coordinated omission).
+/// Runs the load of a plan, once. In a closed loop each caller makes a call when its last one has ended. In an open
+/// loop calls have their times from the beginning, and a latency counts from that time: a server that stalls delays all
+/// calls that are due meanwhile, as it would delay those of independent users (no coordinated omission).
 /// </summary>
 internal sealed class BenchRun(BenchPlan plan, IReadOnlyList<RepeatedCall> connections)
 {
-    /// <summary>The time after the end of the load in which calls may end by themselves; then they are cancelled.</summary>
+    /// <summary>The time after the load in which calls may end by themselves; then they are cancelled.</summary>
     public static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
 
     // A timer is late by up to a millisecond or two; the rest of a wait yields the processor again and again.

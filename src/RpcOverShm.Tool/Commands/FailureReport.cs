@@ -16,8 +16,8 @@ internal sealed record FailureReport(ExitCode Code, string Message)
     /// <summary>The details of the status, each as JSON.</summary>
     public IReadOnlyList<string> Details { get; init; } = [];
 
-    /// <summary>The trailers of the call.</summary>
-    public Metadata Trailers { get; private init; } = [];
+    /// <summary>The trailers of the call, without the one that <see cref="Details"/> has.</summary>
+    public IReadOnlyList<Metadata.Entry> Trailers { get; private init; } = [];
 
     /// <summary>Whether a text shows the trailers.</summary>
     public bool IsVerbose { get; private init; }
@@ -34,10 +34,15 @@ internal sealed record FailureReport(ExitCode Code, string Message)
         CallFailedException { Call: { } call } failed => Of(call) with
         {
             Details = failed.Details,
+            Trailers =
+            [
+                .. call.Trailers.Where(entry => failed.Details.Count == 0 || entry.Key != StatusDetails.TrailerKey),
+            ],
             IsVerbose = failed.IsVerbose,
         },
         RpcException call => Of(call),
-        IOException or UnauthorizedAccessException when !ToolConsole.IsClosedPipe(exception) => new FailureReport(ExitCode.BadInput, exception.Message),
+        IOException or UnauthorizedAccessException when !ToolConsole.IsClosedPipe(exception) =>
+            new FailureReport(ExitCode.BadInput, exception.Message),
         _ => null,
     };
 
@@ -89,6 +94,6 @@ internal sealed record FailureReport(ExitCode Code, string Message)
         {
             Status = StatusNames.Of(call.StatusCode),
             StatusCode = (int)call.StatusCode,
-            Trailers = call.Trailers,
+            Trailers = [.. call.Trailers],
         };
 }

@@ -104,7 +104,7 @@ internal sealed class TopCommand
     {
         try
         {
-            return await StatisticsReader.OpenAsync(
+            return await ClientHandshake.OpenStatisticsAsync(
                 _common.ParseAddress(parsed), s_longestConnect, cancellationToken).ConfigureAwait(false);
         }
         catch (ConnectException exception) when (exception.Failure == ConnectFailure.PurposeMismatch)

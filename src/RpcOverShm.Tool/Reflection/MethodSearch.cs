@@ -68,7 +68,8 @@ internal static class MethodSearch
     {
         // It may be a method of a service that could not be described.
         string wanted = name.Replace('/', '.').TrimStart('.');
-        if (problems.FirstOrDefault(one => all.Length == 0 || wanted.StartsWith(one.Key + ".", StringComparison.Ordinal))
+        if (problems.FirstOrDefault(
+            one => all.Length == 0 || wanted.StartsWith(one.Key + ".", StringComparison.Ordinal))
             is { Key: not null } problem)
         {
             return new ToolException(problem.Value.Code, problem.Value.Message, problem.Value);

@@ -67,8 +67,8 @@ internal sealed class ConnectionLoad
         return null;
     }
 
-    // A connection that has begun meanwhile has made all its calls meanwhile. One that was there without figures, behind
-    // those that have a row, counts from now on.
+    // A connection that has begun meanwhile has made all its calls meanwhile. One that was there without figures,
+    // behind those that have a row, counts from now on.
     private static ConnectionStatistics Unknown(ConnectionStatistics row, long last) =>
         row.Figures.Session > last ? new ConnectionStatistics(default, new long[row.Latencies.Length]) : row;
 

@@ -76,7 +76,7 @@ internal sealed class Connection : ICountedConnection
 
     public long UnreadBytes => _link.UnreadBytes;
 
-    /// <summary>The published bytes of the peer that this side has not released; see <see cref="UnreadBytes"/>.</summary>
+    /// <summary>The published bytes of the peer that this side has not released. Any thread may ask.</summary>
     public long UnreadIncomingBytes => _link.UnreadIncomingBytes;
 
     /// <summary>The number of system calls that woke the peer.</summary>

@@ -7,7 +7,7 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal sealed class LatencyCounts
 {
-    /// <summary>The number of cells: from a quarter of a microsecond to 4.3 s, and all beyond in the last one.</summary>
+    /// <summary>The number of cells, from a quarter of a microsecond to 4.3 s and beyond.</summary>
     public const int CellCount = 96;
 
     private const int CellBits = 2;

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -37,16 +38,27 @@ internal static class ClientHandshake
                 cancellationToken)
             : Task.FromException<PeerLink>(ConnectionSettings.NotSupported());
 
-    /// <summary>Opens the statistics of the server at an address.</summary>
+    /// <summary>Opens the statistics of the server at an address, whose user must be this process's or root.</summary>
     /// <param name="address">The address.</param>
-    /// <param name="settings">The settings, whose purpose is statistics.</param>
+    /// <param name="timeout">The time limit.</param>
     /// <param name="cancellationToken">Stops the attempt.</param>
-    /// <exception cref="ConnectException">The attempt failed; its <c>Failure</c> tells why.</exception>
+    /// <exception cref="ConnectException">
+    /// There is no server, or it lets this process not read them, or it has none (PurposeMismatch).
+    /// </exception>
     /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
     /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
     public static Task<StatisticsReader> OpenStatisticsAsync(
-        RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken) =>
-        settings.IsPlatformSupported
+        RendezvousAddress address, TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        // Nothing but the purpose matters: no call and no byte goes over this connection.
+        var settings = new ConnectionSettings
+        {
+            Purpose = ConnectionPurpose.Statistics,
+            Limits = new PeerLimits(SegmentLayout.MinRingCapacityBytes, PeerLimits.SmallestCallWindow, 0, 0),
+            ConnectTimeout = timeout,
+            Logger = NullLogger.Instance,
+        };
+        return settings.IsPlatformSupported
             ? ConnectOnLinuxAsync(
                 address,
                 settings,
@@ -58,6 +70,7 @@ internal static class ClientHandshake
                 },
                 cancellationToken)
             : Task.FromException<StatisticsReader>(ConnectionSettings.NotSupported());
+    }
 
     [SupportedOSPlatform("linux")]
     private static async Task<T> ConnectOnLinuxAsync<T>(

@@ -13,8 +13,8 @@ internal static class ServerHandshake
 {
     /// <summary>
     /// Answers a client's hello. Returns null if the client was refused: the refusal is sent, the event logged and the
-    /// socket closed. Also returns null if it asks for statistics: another class then has the socket. The link gives its
-    /// place back when its memory is unmapped.
+    /// socket closed. Also returns null if it asks for statistics: another class then has the socket. The link gives
+    /// its place back when its memory is unmapped.
     /// </summary>
     /// <exception cref="SegmentException">The client's descriptor failed a check, or a step of the system.</exception>
     /// <exception cref="IOException">The client has gone.</exception>
@@ -45,8 +45,7 @@ internal static class ServerHandshake
 
         if (hello.Purpose != settings.Purpose)
         {
-            string text = $"{Describe(settings.Purpose)} listens here; the client wants {Requested(hello.Purpose)}.";
-            return Refuse(socket, settings, RefusalReason.Purpose, text);
+            return Refuse(socket, settings, RefusalReason.Purpose, Mismatch(settings.Purpose, hello.Purpose));
         }
 
         if (Handshake.Check(hello) is { } problem)
@@ -175,6 +174,9 @@ internal static class ServerHandshake
         $"The client speaks protocol {ProtocolVersion.Describe(hello.LowestVersion, hello.HighestVersion)}, "
         + $"this server, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
         + (hello.LowestVersion > ProtocolVersion.Highest ? "Update the server." : "Update the client.");
+
+    private static string Mismatch(ConnectionPurpose own, ConnectionPurpose wanted) =>
+        $"{Describe(own)} listens here; the client wants {Requested(wanted)}.";
 
     private static string Describe(ConnectionPurpose purpose) =>
         purpose == ConnectionPurpose.Calls ? "A server of RPC calls" : "A listener for byte streams";

@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
@@ -15,29 +14,6 @@ internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdent
     private const int MostTries = 1000;
 
     private readonly byte[] _content = new byte[SharedPage.ContentBytes];
-
-    /// <summary>Opens the statistics of the server at an address, whose user must be this process's or root.</summary>
-    /// <param name="address">The address.</param>
-    /// <param name="timeout">The time limit.</param>
-    /// <param name="cancellationToken">Stops the attempt.</param>
-    /// <exception cref="ConnectException">
-    /// There is no server, or it lets this process not read them, or it has none (PurposeMismatch).
-    /// </exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
-    public static Task<StatisticsReader> OpenAsync(
-        RendezvousAddress address, TimeSpan timeout, CancellationToken cancellationToken)
-    {
-        // Nothing but the purpose matters: no call and no byte goes over this connection.
-        var settings = new ConnectionSettings
-        {
-            Purpose = ConnectionPurpose.Statistics,
-            Limits = new PeerLimits(SegmentLayout.MinRingCapacityBytes, PeerLimits.SmallestCallWindow, 0, 0),
-            ConnectTimeout = timeout,
-            Logger = NullLogger.Instance,
-        };
-        return ClientHandshake.OpenStatisticsAsync(address, settings, cancellationToken);
-    }
 
     /// <summary>The server, as the kernel names it.</summary>
     public PeerIdentity Server => server;

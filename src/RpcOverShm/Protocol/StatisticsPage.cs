@@ -4,8 +4,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// A server's statistics at one moment: the content of the page that it shares with its own user's programs. The content
-/// has no sequence number, which is the memory's.
+/// A server's statistics at one moment: the content of the page that it shares with its own user's programs. The
+/// content has no sequence number, which is the memory's.
 /// </summary>
 /// <param name="Time">The time of CLOCK_MONOTONIC, in nanoseconds.</param>
 /// <param name="Connections">The number of open connections; the first of them have figures.</param>

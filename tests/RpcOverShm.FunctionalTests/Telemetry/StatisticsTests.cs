@@ -118,6 +118,6 @@ internal sealed class StatisticsTests
         }
     }
 
-    private Task<StatisticsReader> OpenAsync() => StatisticsReader.OpenAsync(
+    private Task<StatisticsReader> OpenAsync() => ClientHandshake.OpenStatisticsAsync(
         RendezvousAddress.Parse(Address, null), Timeouts.Wait, CancellationToken.None).Bounded();
 }

@@ -160,7 +160,7 @@ public class StatisticsReaderTests
     private Task<StatisticsReader> OpenAsync() => OpenAsync(Address);
 
     private static Task<StatisticsReader> OpenAsync(RendezvousAddress address) =>
-        StatisticsReader.OpenAsync(address, Timeouts.Wait, CancellationToken.None).Bounded();
+        ClientHandshake.OpenStatisticsAsync(address, Timeouts.Wait, CancellationToken.None).Bounded();
 
     // The test plays the server.
     private static async Task<StatisticsReader> AnswerAsync(FakeServer server, SafeFileHandle descriptor)
