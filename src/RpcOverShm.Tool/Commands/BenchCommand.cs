@@ -114,7 +114,7 @@ internal sealed class BenchCommand
     }
 
     private async Task<ExitCode> RunAsync(
-        ParseResult parsed, BenchPlan plan, IReadOnlyList<Target> targets, CancellationToken cancellationToken)
+        ParseResult parsed, BenchPlan plan, List<Target> targets, CancellationToken cancellationToken)
     {
         ReflectionClient reflection = targets[0].Reflection;
         MethodDescriptor method = await MethodSearch.FindMethodAsync(reflection, parsed.GetValue(_common.Method)!)

@@ -4,7 +4,7 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Top;
-using Spectre.Console;
+using Spectre.Console.Rendering;
 
 namespace RpcOverShm.Tool.Commands;
 
@@ -61,10 +61,10 @@ internal sealed class TopCommand
         var looks = new Looks(reader, parsed.GetValue(_common.Address)!, interval, cancellationToken);
         if (_console.IsLive && !_common.IsJson(parsed))
         {
-            Table? last = null;
+            IRenderable? last = null;
             await _console.ShowLiveAsync(async () =>
                 count-- > 0 && await looks.NextAsync().ConfigureAwait(false) is { } view
-                    ? last = view.ToTable(_console.Width)
+                    ? last = view.ToText(_console.Width)
                     : null).ConfigureAwait(false);
             if (last is not null)
             {
@@ -96,7 +96,7 @@ internal sealed class TopCommand
         }
         else
         {
-            _console.Write(view.ToTable(_console.Width));
+            _console.Write(view.ToText(_console.Width));
         }
     }
 

@@ -1,7 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Segments;
 using RpcOverShm.Tool.Commands;
-using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Doctor;
 
@@ -139,7 +138,9 @@ internal sealed class DirectoryChecks(EndpointDirectory directory, DefaultDirect
         if (dead > 0)
         {
             yield return Finding.Note(
-                "stale files", $"{dead} dead servers have left files in {Path}.", "rpcshm clean removes them.");
+                "stale files",
+                $"{(dead == 1 ? "A dead server has" : $"{dead} dead servers have")} left files in {Path}.",
+                "rpcshm clean removes them.");
         }
 
         Endpoint[] foreign = [.. all.Where(one => one is { IsAlive: true, ProcessId: not null, Process: null })];
@@ -151,7 +152,7 @@ internal sealed class DirectoryChecks(EndpointDirectory directory, DefaultDirect
         }
 
         int alive = all.Count(one => one.IsAlive);
-        yield return Finding.Ok(Servers, alive == 0 ? $"None runs in {Path}." : $"{alive} run in {Path}.");
+        yield return Finding.Ok(Servers, $"{alive switch { 0 => "None runs", 1 => "One runs", _ => $"{alive} run" }} in {Path}.");
     }
 
     // The usual reason why a client finds no server: the two have chosen different directories.
@@ -196,7 +197,7 @@ internal sealed class DirectoryChecks(EndpointDirectory directory, DefaultDirect
             .Distinct().Where(other => other != Path);
     }
 
-    private static IReadOnlyList<string> List(string parent, string pattern)
+    private static string[] List(string parent, string pattern)
     {
         try
         {
@@ -234,7 +235,7 @@ internal sealed class DirectoryChecks(EndpointDirectory directory, DefaultDirect
         }
     }
 
-    private static string Names(IReadOnlyList<Endpoint> endpoints) =>
+    private static string Names(Endpoint[] endpoints) =>
         string.Join(", ", endpoints.Take(5).Select(one => one.Address))
-        + (endpoints.Count > 5 ? $" and {endpoints.Count - 5} more" : "");
+        + (endpoints.Length > 5 ? $" and {endpoints.Length - 5} more" : "");
 }

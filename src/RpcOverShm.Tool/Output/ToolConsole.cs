@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 using Spectre.Console;
+using Spectre.Console.Rendering;
 
 namespace RpcOverShm.Tool.Output;
 
@@ -22,6 +23,7 @@ internal sealed class ToolConsole
     private readonly TextWriter _error;
     private readonly IAnsiConsole _styled;
     private readonly IAnsiConsole _styledError;
+    private Func<int>? _readWidth; // of a terminal
 
     /// <param name="input">The text that a command may read.</param>
     /// <param name="output">The answers.</param>
@@ -49,7 +51,7 @@ internal sealed class ToolConsole
     public TextReader In { get; }
 
     /// <summary>The columns of the terminal.</summary>
-    public int Width { get; }
+    public int Width { get; private set; }
 
     /// <summary>Whether the streams go to a terminal that can show something that changes.</summary>
     public bool IsLive { get; }
@@ -69,9 +71,10 @@ internal sealed class ToolConsole
         bool isTerminal = !Console.IsOutputRedirected && !Console.IsErrorRedirected;
         bool isLive = isTerminal && Environment.GetEnvironmentVariable("TERM") is not (null or "" or "dumb");
         bool isColoured = isLive && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
-        int width = isTerminal ? Math.Max(LeastWidth, Console.WindowWidth) : EndlessWidth;
+        Func<int>? readWidth = isTerminal ? () => Math.Max(LeastWidth, Console.WindowWidth) : null;
+        int width = readWidth?.Invoke() ?? EndlessWidth;
         TextWriter output = Console.IsOutputRedirected ? OpenRedirected() : Console.Out;
-        return new ToolConsole(input, output, Console.Error, width, isColoured, isLive);
+        return new ToolConsole(input, output, Console.Error, width, isColoured, isLive) { _readWidth = readWidth };
     }
 
     /// <summary>Returns whether an exception says that the reader of the output has gone.</summary>
@@ -91,17 +94,19 @@ internal sealed class ToolConsole
         _out.Flush();
     }
 
-    public void Write(Table table) => _styled.Write(table);
+    public void Write(IRenderable renderable) => _styled.Write(renderable);
 
-    /// <summary>Shows a table that is made anew in intervals, until the token is cancelled.</summary>
-    /// <param name="next">Returns the next table; null to end.</param>
-    public Task ShowLiveAsync(Func<Task<Table?>> next) => _styled.Live(new Text("")).AutoClear(true)
+    /// <summary>Shows something that is made anew, in the width that the terminal then has.</summary>
+    /// <param name="next">Returns the next one; null to end.</param>
+    public Task ShowLiveAsync(Func<Task<IRenderable?>> next) => _styled.Live(new Text("")).AutoClear(true)
         .StartAsync(async live =>
         {
-            while (await next().ConfigureAwait(false) is { } table)
+            while (await next().ConfigureAwait(false) is { } shown)
             {
-                live.UpdateTarget(table);
+                live.UpdateTarget(shown);
                 live.Refresh();
+                Width = _readWidth?.Invoke() ?? Width;
+                _styled.Profile.Width = Width;
             }
         });
 

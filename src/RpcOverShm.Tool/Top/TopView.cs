@@ -2,6 +2,7 @@ using System.Globalization;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tool.Output;
 using Spectre.Console;
+using Spectre.Console.Rendering;
 
 namespace RpcOverShm.Tool.Top;
 
@@ -20,7 +21,8 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
 
     private static readonly Column[] s_columns =
     [
-        new("CLIENT", 0, load => NameOf(load.Now.ProcessId)),
+        new("CLIENT", 0, load => $"{load.Now.ProcessId}", WidthOfSome),
+        new("CLIENT", WidthOfSome, load => NameOf(load.Now.ProcessId)),
         new("CALLS/S", 0, load => Number(load.CallsPerSecond)),
         new("ACTIVE", 0, load => Number(load.Now.InFlight)),
         new("P50", 0, load => Time(load.LatencyAt(P50))),
@@ -34,15 +36,15 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
         new("KEPT", WidthOfAll, load => Bytes(load.Now.KeptBytes)),
     ];
 
-    /// <summary>Returns the table for a terminal of this width.</summary>
-    public Table ToTable(int width)
+    /// <summary>Returns a line about the server and a table of its connections, for a terminal of this width.</summary>
+    public IRenderable ToText(int width)
     {
-        Column[] columns = [.. s_columns.Where(column => column.FromWidth <= width)];
-        Table table = new Table().Border(TableBorder.None).Title(Title(), Style.Plain);
+        Column[] columns = [.. s_columns.Where(column => column.FromWidth <= width && width < column.BelowWidth)];
+        Table table = new Table().Border(TableBorder.None);
         foreach (Column column in columns)
         {
             var made = new TableColumn(column.Name);
-            table.AddColumn(column.FromWidth == 0 && column.Name == "CLIENT" ? made : made.RightAligned());
+            table.AddColumn(column.Name == "CLIENT" ? made : made.RightAligned().NoWrap());
         }
 
         foreach (ConnectionLoad load in loads)
@@ -50,9 +52,9 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
             table.AddRow([.. columns.Select(column => Markup.Escape(ToolConsole.Visible(column.Text(load))))]);
         }
 
-        return page.Connections > loads.Count
-            ? table.Caption($"and {Number(page.Connections - loads.Count)} more connections", Style.Plain)
-            : table;
+        int hidden = page.Connections - loads.Count;
+        return new Rows(
+            new Text(Title()), table, new Text(hidden > 0 ? $"and {Number(hidden)} more connections" : ""));
     }
 
     /// <summary>Returns one line of JSON. Latencies are in microseconds.</summary>
@@ -85,11 +87,11 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
         }),
     });
 
-    private string Title() => Markup.Escape(ToolConsole.Visible(
-        $"{address}, process {processId}: {page.Connections} connections, "
+    private string Title() => ToolConsole.Visible(
+        $"{address}, process {processId}: {page.Connections} {(page.Connections == 1 ? "connection" : "connections")}, "
         + (IsStale
             ? "no news since the last look: is the process stopped?"
-            : $"{Number(loads.Sum(load => load.CallsPerSecond))} calls/s")));
+            : $"{Number(loads.Sum(load => load.CallsPerSecond))} calls/s"));
 
     private static string NameOf(long processId) =>
         ProcessName.Of((int)processId) is { } name ? $"{processId} {name}" : $"{processId}";
@@ -113,5 +115,6 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
         _ => $"{bytes >> 20} MiB",
     };
 
-    private sealed record Column(string Name, int FromWidth, Func<ConnectionLoad, string> Text);
+    private sealed record Column(
+        string Name, int FromWidth, Func<ConnectionLoad, string> Text, int BelowWidth = int.MaxValue);
 }

@@ -1,5 +1,4 @@
 using Google.Protobuf;
-using RpcOverShm.Testing;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Tests.Protos;
 using RpcOverShm.Tool.Tests.Support;

@@ -1,7 +1,6 @@
 using System.Net.Sockets;
 using System.Text.Json;
 using System.Text.RegularExpressions;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -81,7 +80,7 @@ public partial class TopTests
         await channel.ConnectAsync().Bounded();
         using var talk = new Talk();
         Task<int> top = talk.RunAsync("top", _directory.Combine("busy.sock"), "--interval", "500ms");
-        Assert.That(await talk.HearAsync(), Does.Contain($"process {server.Id}: 1 connections"));
+        Assert.That(await talk.HearAsync(), Does.Contain($"process {server.Id}: 1 connection,"));
 
         server.Kill();
 
