@@ -23,6 +23,7 @@ internal sealed class PeerCommands : IAsyncDisposable
             words[1], Place(words), Others(words, 3), Others(words, 4), words.Length > 5 ? Number(words[5]) : null),
         ["serve-default"] = words => _serve.ServeAsync(
             words[1], new ShmServerOptions { Listen = { RuntimeDirectory = Place(words) } }),
+        ["serve-reflection"] = words => _serve.ServeReflectedAsync(words[1], Place(words)),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3)),

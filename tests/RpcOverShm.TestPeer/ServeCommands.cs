@@ -1,5 +1,7 @@
 using System.Globalization;
 using Grpc.Core;
+using Grpc.Reflection;
+using Grpc.Reflection.V1Alpha;
 using RpcOverShm.Servers;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
@@ -30,8 +32,15 @@ internal sealed class ServeCommands : IAsyncDisposable
         return ServeAsync(address, options);
     }
 
-    /// <summary>Starts a server with these options.</summary>
-    public async Task<string> ServeAsync(string address, ShmServerOptions options)
+    /// <summary>Starts a server with reflection.</summary>
+    public Task<string> ServeReflectedAsync(string address, string? directory) => ServeAsync(
+        address,
+        new ShmServerOptions { Listen = { RuntimeDirectory = directory } },
+        ServerReflection.BindService(new ReflectionServiceImpl(Conformance.Descriptor)));
+
+    /// <summary>Starts a server with these options, and with one more service.</summary>
+    public async Task<string> ServeAsync(
+        string address, ShmServerOptions options, ServerServiceDefinition? further = null)
     {
         var server = new ShmServer(address, options);
         var script = new Script
@@ -48,6 +57,11 @@ internal sealed class ServeCommands : IAsyncDisposable
         };
         server.Services.Add(script.Build());
         server.Services.Add(Conformance.BindService(new ConformanceService()));
+        if (further is not null)
+        {
+            server.Services.Add(further);
+        }
+
         try
         {
             await server.StartAsync();

@@ -1,7 +1,6 @@
 using System.CommandLine;
 using Google.Protobuf.Reflection;
 using Grpc.Core;
-using RpcOverShm.Tool.Json;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Reflection;
 
@@ -10,19 +9,6 @@ namespace RpcOverShm.Tool.Commands;
 /// <summary><c>rpcshm call</c>: calls a method with JSON, and writes its answer as JSON.</summary>
 internal sealed class CallCommand
 {
-    private const string FromInput = "-";
-
-    private readonly Argument<string> _method = new("METHOD")
-    {
-        Description = "The method: package.Service/Method, or the end of that if no other method has it.",
-    };
-
-    private readonly Argument<string?> _json = new("JSON")
-    {
-        Description = "The request, or several for a stream; '-' reads them from the input. {} without it.",
-        Arity = ArgumentArity.ZeroOrOne,
-    };
-
     private readonly Option<bool> _defaults = new("--emit-defaults")
     {
         Description = "Write also the fields that have their default.",
@@ -47,8 +33,8 @@ internal sealed class CallCommand
         var call = new CallCommand(console, common);
         var command = new Command("call", "Call a method, with JSON in and out. Streams are lines of JSON.");
         common.AddCallsTo(command);
-        command.Add(call._method);
-        command.Add(call._json);
+        command.Add(common.Method);
+        command.Add(common.Request);
         command.Add(call._defaults);
         command.Add(call._verbose);
         common.SetAction(command, console, call.RunAsync);
@@ -60,10 +46,9 @@ internal sealed class CallCommand
         Target target = _common.Open(parsed, cancellationToken);
         await using (target.ConfigureAwait(false))
         {
-            var reflection = new ReflectionClient(target.Invoker, target.NewOptions, target.Address);
-            MethodDescriptor method = await MethodSearch.FindMethodAsync(reflection, parsed.GetValue(_method)!)
-                .ConfigureAwait(false);
-            using var codec = new MessageCodec(reflection, parsed.GetValue(_defaults));
+            MethodDescriptor method = await MethodSearch.FindMethodAsync(
+                target.Reflection, parsed.GetValue(_common.Method)!).ConfigureAwait(false);
+            using var codec = new MessageCodec(target.Reflection, parsed.GetValue(_defaults));
             var call = new MethodCall(target.Invoker, method, codec, _console)
             {
                 IsJson = _common.IsJson(parsed),
@@ -71,22 +56,16 @@ internal sealed class CallCommand
             };
             try
             {
-                await call.RunAsync(Requests(parsed, method), target.NewOptions()).ConfigureAwait(false);
+                await call.RunAsync(_common.Requests(parsed, _console, method), target.NewOptions())
+                    .ConfigureAwait(false);
                 return ExitCode.Ok;
             }
             catch (RpcException exception)
             {
                 IReadOnlyList<string> details =
                     await StatusDetails.ReadAsync(exception.Trailers, codec).ConfigureAwait(false);
-                throw new CallFailedException(exception, details);
+                throw new CallFailedException(exception, details, parsed.GetValue(_verbose));
             }
         }
     }
-
-    private JsonMessages Requests(ParseResult parsed, MethodDescriptor method) => parsed.GetValue(_json) switch
-    {
-        FromInput => new JsonMessages(_console.In),
-        { } json => new JsonMessages(new StringReader(json)),
-        null => new JsonMessages(new StringReader(method.IsClientStreaming ? "" : "{}")),
-    };
 }

@@ -28,7 +28,11 @@ internal static class CallMetadata
 
     /// <summary>Returns an entry as it is shown, in the form that <see cref="Parse"/> takes.</summary>
     public static string Describe(Metadata.Entry entry) =>
-        $"{entry.Key}={(entry.IsBinary ? Convert.ToBase64String(entry.ValueBytes) : entry.Value)}";
+        $"{entry.Key}={ValueOf(entry)}";
+
+    /// <summary>Returns the value of an entry, as base64 if it is of bytes.</summary>
+    public static string ValueOf(Metadata.Entry entry) =>
+        entry.IsBinary ? Convert.ToBase64String(entry.ValueBytes) : entry.Value;
 
     private static Metadata.Entry Entry(string key, string value, string text)
     {

@@ -27,8 +27,9 @@ internal static class CleanCommand
             foreach (string address in left)
             {
                 console.WriteNote(
-                    $"{ToolConsole.Visible(address)} stays: it is another user's, or has no lock file beside it, or "
-                    + "this user may not write to the directory.");
+                    $"{ToolConsole.Visible(address)} stays: it is another user's, or has no lock file beside it, or is "
+                    + "the socket of a path, which the next server there replaces, or this user may not write to the "
+                    + "directory.");
             }
 
             if (removed.Count + left.Count == 0)

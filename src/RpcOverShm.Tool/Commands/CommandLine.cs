@@ -20,20 +20,30 @@ internal static class CommandLine
             Error = console.Error,
             EnableDefaultExceptionHandler = false,
         };
-        int code = await parsed.InvokeAsync(streams, cancellationToken).ConfigureAwait(false);
-        return parsed.Action is ParseErrorAction ? (int)ExitCode.BadInput : code;
+        try
+        {
+            int code = await parsed.InvokeAsync(streams, cancellationToken).ConfigureAwait(false);
+            return parsed.Action is ParseErrorAction ? (int)ExitCode.BadInput : code;
+        }
+        catch (IOException exception) when (ToolConsole.IsClosedPipe(exception))
+        {
+            return (int)ExitCode.OutputClosed; // nobody reads any more, which is no failure to tell
+        }
     }
 
     private static RootCommand Create(ToolConsole console)
     {
         var common = new CommonOptions();
-        var root = new RootCommand("Lists, describes and calls the servers of RpcOverShm on this machine.");
+        var root = new RootCommand("Lists, describes, calls and watches the servers of RpcOverShm on this machine.");
         common.AddTo(root);
         root.Add(ListCommand.Create(console, common));
         root.Add(ServicesCommand.Create(console, common));
         root.Add(DescribeCommand.Create(console, common));
         root.Add(CallCommand.Create(console, common));
         root.Add(HealthCommand.Create(console, common));
+        root.Add(TopCommand.Create(console, common));
+        root.Add(BenchCommand.Create(console, common));
+        root.Add(DoctorCommand.Create(console, common));
         root.Add(CleanCommand.Create(console, common));
         return root;
     }

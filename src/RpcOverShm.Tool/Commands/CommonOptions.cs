@@ -1,5 +1,8 @@
 using System.CommandLine;
 using System.CommandLine.Completions;
+using Google.Protobuf.Reflection;
+using RpcOverShm.Links;
+using RpcOverShm.Tool.Json;
 using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Commands;
@@ -7,6 +10,8 @@ namespace RpcOverShm.Tool.Commands;
 /// <summary>The options that several commands have.</summary>
 internal sealed class CommonOptions
 {
+    private const string FromInput = "-";
+
     private readonly Option<string?> _directory = new("--runtime-directory")
     {
         Description = "The directory that names of servers resolve in, if the servers have set RuntimeDirectory.",
@@ -45,6 +50,19 @@ internal sealed class CommonOptions
     /// <summary>The server that a command calls.</summary>
     public Argument<string> Address { get; }
 
+    /// <summary>The method that a command calls.</summary>
+    public Argument<string> Method { get; } = new("METHOD")
+    {
+        Description = "The method: package.Service/Method, or the end of that if no other method has it.",
+    };
+
+    /// <summary>The requests of a call.</summary>
+    public Argument<string?> Request { get; } = new("JSON")
+    {
+        Description = "The request, or several for a stream; '-' reads them from the input. {} without it.",
+        Arity = ArgumentArity.ZeroOrOne,
+    };
+
     /// <summary>Adds the options that all commands have.</summary>
     public void AddTo(RootCommand root)
     {
@@ -63,8 +81,26 @@ internal sealed class CommonOptions
     /// <summary>Whether the user has asked for JSON.</summary>
     public bool IsJson(ParseResult parsed) => parsed.GetValue(_json);
 
+    /// <summary>Whether the user has named the runtime directory.</summary>
+    public bool HasDirectory(ParseResult parsed) => parsed.GetValue(_directory) is not null;
+
     /// <summary>Returns the servers in the runtime directory.</summary>
     public EndpointDirectory Directory(ParseResult parsed) => new(parsed.GetValue(_directory));
+
+    /// <summary>Returns the address of the command line.</summary>
+    /// <exception cref="ToolException">The address or the directory is not allowed.</exception>
+    public RendezvousAddress ParseAddress(ParseResult parsed)
+    {
+        try
+        {
+            return RendezvousAddress.Parse(
+                Target.FullAddress(parsed.GetValue(Address)!), parsed.GetValue(_directory));
+        }
+        catch (ArgumentException exception)
+        {
+            throw new ToolException(ExitCode.BadInput, exception.Message, exception);
+        }
+    }
 
     /// <summary>Opens a channel to the server of the command line.</summary>
     /// <exception cref="ToolException">The address or an option is not allowed.</exception>
@@ -72,8 +108,17 @@ internal sealed class CommonOptions
         parsed.GetValue(Address)!,
         parsed.GetValue(_directory),
         CallMetadata.Parse(parsed.GetValue(_metadata) ?? []),
-        parsed.GetValue(_deadline) is { } deadline ? CallDeadline.Parse(deadline) : null,
+        parsed.GetValue(_deadline) is { } deadline ? TimeText.Parse(deadline, "--deadline") : null,
         cancellationToken);
+
+    /// <summary>Returns the requests of the command line, or of the input.</summary>
+    public JsonMessages Requests(ParseResult parsed, ToolConsole console, MethodDescriptor method) =>
+        parsed.GetValue(Request) switch
+        {
+            FromInput => new JsonMessages(console.In),
+            { } json => new JsonMessages(new StringReader(json)),
+            null => new JsonMessages(new StringReader(method.IsClientStreaming ? "" : "{}")),
+        };
 
     /// <summary>
     /// Sets what a command does. Failures that are no defect of the tool are written, and give the exit code.

@@ -24,12 +24,17 @@ internal static class DescribeCommand
             Target target = common.Open(parsed, cancellationToken);
             await using (target.ConfigureAwait(false))
             {
-                var reflection = new ReflectionClient(target.Invoker, target.NewOptions, target.Address);
+                ReflectionClient reflection = target.Reflection;
                 IReadOnlyList<IDescriptor> found = parsed.GetValue(s_symbol) is { } symbol
                     ? [await MethodSearch.FindSymbolAsync(reflection, symbol).ConfigureAwait(false)]
                     : await reflection.GetServicesAsync().ConfigureAwait(false);
                 Write(console, found, common.IsJson(parsed));
-                return ExitCode.Ok;
+                foreach ((string name, ToolException problem) in reflection.Problems)
+                {
+                    console.WriteNote($"{name}: {problem.Message}");
+                }
+
+                return found.Count > 0 || reflection.Problems.Count == 0 ? ExitCode.Ok : ExitCode.NotOffered;
             }
         });
         return command;

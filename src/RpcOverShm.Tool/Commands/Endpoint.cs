@@ -10,9 +10,12 @@ internal sealed record Endpoint(string Address, string SocketPath, bool IsAlive,
     /// <summary>The id of the server's process as it has written it; null if there is none.</summary>
     public int? ProcessId { get; init; }
 
+    /// <summary>The version of the server's library; null if the server has not told it.</summary>
+    public string? Version { get; init; }
+
     /// <summary>The name of that process; null if there is none here, as for another container's.</summary>
     public string? Process { get; init; }
 
-    /// <summary>The number of open connections; null if the system does not tell.</summary>
+    /// <summary>The number of open connections; null if the system does not tell, as for another container's.</summary>
     public int? Connections { get; init; }
 }

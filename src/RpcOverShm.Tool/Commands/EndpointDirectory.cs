@@ -9,7 +9,8 @@ namespace RpcOverShm.Tool.Commands;
 /// <param name="path">The directory; null for the one that names resolve in without the option.</param>
 internal sealed class EndpointDirectory(string? path)
 {
-    private const int ConnectedState = 3;
+    private const string Scheme = "shm://";
+    private const string ConnectedState = "03";
 
     /// <summary>The directory.</summary>
     public string Path { get; } = path switch
@@ -34,6 +35,8 @@ internal sealed class EndpointDirectory(string? path)
         return
         [
             .. Directory.EnumerateFileSystemEntries(Path, "*" + RuntimeDirectory.SocketSuffix)
+                .Union(Directory.EnumerateFileSystemEntries(Path, "*" + RendezvousAddress.LockSuffix)
+                    .Select(file => file[..^RendezvousAddress.LockSuffix.Length]))
                 .Select(socket => Look(socket, connections)).OfType<Endpoint>()
                 .OrderBy(one => one.Address, StringComparer.Ordinal),
         ];
@@ -71,15 +74,24 @@ internal sealed class EndpointDirectory(string? path)
             return null;
         }
 
-        int? id = RendezvousLock.HolderOf(
-            System.IO.Path.ChangeExtension(socketPath, RendezvousAddress.LockSuffix));
+        // The server of a path has its lock file under the whole name.
+        bool isPath = File.Exists(socketPath + RendezvousAddress.LockSuffix);
+        LockHolder holder = RendezvousLock.HolderOf(isPath
+            ? socketPath + RendezvousAddress.LockSuffix
+            : System.IO.Path.ChangeExtension(socketPath, RendezvousAddress.LockSuffix));
         bool isAlive = state == SocketPathState.Live;
         return new Endpoint(
-            AddressOf(socketPath), socketPath, isAlive, new DateTimeOffset(File.GetLastWriteTimeUtc(socketPath)))
+            isPath ? Scheme + socketPath : AddressOf(socketPath),
+            socketPath,
+            isAlive,
+            new DateTimeOffset(File.GetLastWriteTimeUtc(socketPath)))
         {
-            ProcessId = id,
-            Process = isAlive && id is { } process ? NameOfProcess(process) : null,
-            Connections = isAlive ? connections?.GetValueOrDefault(socketPath) : null,
+            ProcessId = holder.ProcessId,
+            Version = holder.Version,
+            Process = isAlive && holder.ProcessId is { } process ? ProcessName.Of(process) : null,
+            Connections = isAlive && connections is not null && connections.TryGetValue(socketPath, out int count)
+                ? count
+                : null,
         };
     }
 
@@ -88,31 +100,21 @@ internal sealed class EndpointDirectory(string? path)
     {
         string name = System.IO.Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');
         return name.AsSpan().ContainsAnyExcept(RuntimeDirectory.NameCharsAndSlash)
-            ? "shm://" + socketPath
-            : "shm://" + name;
+            ? Scheme + socketPath
+            : Scheme + name;
     }
 
-    private static string? NameOfProcess(int id)
-    {
-        try
-        {
-            return File.ReadAllText($"/proc/{id}/comm").TrimEnd('\n');
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
-    }
-
-    // The system names each accepted socket like the one that it was accepted from.
+    // The system names each accepted socket like the one that it was accepted from. A server that is not in the table
+    // is of another network namespace.
     private static Dictionary<string, int>? CountConnections()
     {
         try
         {
             return File.ReadLines("/proc/net/unix").Skip(1)
                 .Select(line => line.Split(' ', 8, StringSplitOptions.RemoveEmptyEntries))
-                .Where(columns => columns.Length == 8 && columns[5] == $"{ConnectedState:00}")
-                .CountBy(columns => columns[7]).ToDictionary();
+                .Where(columns => columns.Length == 8)
+                .GroupBy(columns => columns[7])
+                .ToDictionary(path => path.Key, path => path.Count(columns => columns[5] == ConnectedState));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

@@ -16,6 +16,12 @@ internal sealed record FailureReport(ExitCode Code, string Message)
     /// <summary>The details of the status, each as JSON.</summary>
     public IReadOnlyList<string> Details { get; init; } = [];
 
+    /// <summary>The trailers of the call, without the one that <see cref="Details"/> has.</summary>
+    public IReadOnlyList<Metadata.Entry> Trailers { get; private init; } = [];
+
+    /// <summary>Whether a text shows the trailers.</summary>
+    public bool IsVerbose { get; private init; }
+
     /// <summary>Returns the report of an exception; null if that is a defect of the tool.</summary>
     public static FailureReport? Of(Exception exception, bool isInterrupted) => exception switch
     {
@@ -25,9 +31,18 @@ internal sealed record FailureReport(ExitCode Code, string Message)
         JsonInputException input => new FailureReport(ExitCode.BadInput, input.Message),
         WireFormatException answer => new FailureReport(
             ExitCode.CallFailed, $"The answer cannot be shown as JSON. {answer.Message}"),
-        CallFailedException { Call: { } call } failed => Of(call) with { Details = failed.Details },
+        CallFailedException { Call: { } call } failed => Of(call) with
+        {
+            Details = failed.Details,
+            Trailers =
+            [
+                .. call.Trailers.Where(entry => failed.Details.Count == 0 || entry.Key != StatusDetails.TrailerKey),
+            ],
+            IsVerbose = failed.IsVerbose,
+        },
         RpcException call => Of(call),
-        IOException or UnauthorizedAccessException => new FailureReport(ExitCode.BadInput, exception.Message),
+        IOException or UnauthorizedAccessException when !ToolConsole.IsClosedPipe(exception) =>
+            new FailureReport(ExitCode.BadInput, exception.Message),
         _ => null,
     };
 
@@ -46,6 +61,9 @@ internal sealed record FailureReport(ExitCode Code, string Message)
                     Details = Details.Count == 0
                         ? null
                         : Details.Select(JsonText.Parse),
+                    Trailers = Trailers.Count == 0
+                        ? null
+                        : Trailers.Select(entry => new { entry.Key, Value = CallMetadata.ValueOf(entry) }),
                     ExitCode = (int)Code,
                 },
             }));
@@ -61,6 +79,11 @@ internal sealed record FailureReport(ExitCode Code, string Message)
         {
             console.WriteNote($"detail: {detail}");
         }
+
+        foreach (Metadata.Entry entry in IsVerbose ? Trailers : [])
+        {
+            console.WriteNote($"trailer: {CallMetadata.Describe(entry)}");
+        }
     }
 
     // A call that found no connection has its reason as the exception; it never reached a server.
@@ -71,5 +94,6 @@ internal sealed record FailureReport(ExitCode Code, string Message)
         {
             Status = StatusNames.Of(call.StatusCode),
             StatusCode = (int)call.StatusCode,
+            Trailers = [.. call.Trailers],
         };
 }

@@ -8,6 +8,8 @@ namespace RpcOverShm.Tool.Commands;
 /// <summary><c>rpcshm ls</c>: the servers of the runtime directory.</summary>
 internal static class ListCommand
 {
+    private const int WidthOfAll = 60;
+
     public static Command Create(ToolConsole console, CommonOptions common)
     {
         var command = new Command("ls", "List the servers of the runtime directory, and what dead ones have left.");
@@ -36,15 +38,24 @@ internal static class ListCommand
     private static void WriteTable(ToolConsole console, IReadOnlyList<Endpoint> endpoints)
     {
         Table table = new Table().Border(TableBorder.None)
-            .AddColumns("ADDRESS", "STATE", "PROCESS", "AGE", "CONNECTIONS");
+            .AddColumns("ADDRESS", "STATE", "PROCESS", "AGE", "CLIENTS");
+        bool hasVersions = console.Width >= WidthOfAll;
+        if (hasVersions)
+        {
+            table.AddColumn("VERSION");
+        }
+
         foreach (Endpoint one in endpoints)
         {
             table.AddRow(
+            [
                 Markup.Escape(ToolConsole.Visible(one.Address)),
                 one.IsAlive ? "[green]alive[/]" : "[red]dead[/]",
                 Markup.Escape(ToolConsole.Visible(ProcessOf(one))),
                 Age(one),
-                one.Connections?.ToString(CultureInfo.InvariantCulture) ?? "-");
+                one.Connections?.ToString(CultureInfo.InvariantCulture) ?? "-",
+                .. hasVersions ? [Markup.Escape(ToolConsole.Visible(one.Version ?? "-"))] : (string[])[],
+            ]);
         }
 
         console.Write(table);
@@ -64,6 +75,7 @@ internal static class ListCommand
             one.Process,
             one.Started,
             AgeSeconds = (long)Elapsed(one).TotalSeconds,
+            one.Version,
             one.Connections,
         })));
 

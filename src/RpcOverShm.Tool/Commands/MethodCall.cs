@@ -36,8 +36,8 @@ internal sealed class MethodCall(
     {
         byte[] request = await ReadSingleAsync(requests, options.CancellationToken).ConfigureAwait(false);
         using AsyncUnaryCall<byte[]> call = invoker.AsyncUnaryCall(Raw(MethodType.Unary), null, options, request);
-        byte[] response = await call.ResponseAsync.ConfigureAwait(false);
         await ShowHeadersAsync(call.ResponseHeadersAsync).ConfigureAwait(false);
+        byte[] response = await call.ResponseAsync.ConfigureAwait(false);
         await ShowAsync(response, isIndented: !IsJson).ConfigureAwait(false);
         ShowTrailers(call.GetTrailers);
     }

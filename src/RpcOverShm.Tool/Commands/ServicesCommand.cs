@@ -17,15 +17,16 @@ internal static class ServicesCommand
             Target target = common.Open(parsed, cancellationToken);
             await using (target.ConfigureAwait(false))
             {
-                var reflection = new ReflectionClient(target.Invoker, target.NewOptions, target.Address);
-                await WriteAsync(console, reflection, common.IsJson(parsed)).ConfigureAwait(false);
-                return ExitCode.Ok;
+                ReflectionClient reflection = target.Reflection;
+                bool hasAny = await TryWriteAsync(console, reflection, common.IsJson(parsed)).ConfigureAwait(false);
+                return hasAny || reflection.Problems.Count == 0 ? ExitCode.Ok : ExitCode.NotOffered;
             }
         });
         return command;
     }
 
-    private static async Task WriteAsync(ToolConsole console, ReflectionClient reflection, bool isJson)
+    // Returns whether the server describes any of its services.
+    private static async Task<bool> TryWriteAsync(ToolConsole console, ReflectionClient reflection, bool isJson)
     {
         IReadOnlyList<string> names = await reflection.ListServicesAsync().ConfigureAwait(false);
         Dictionary<string, ServiceDescriptor> known =
@@ -35,6 +36,7 @@ internal static class ServicesCommand
             console.WriteLine(JsonText.Of(names.Select(name => new
             {
                 Name = name,
+                Problem = reflection.Problems.GetValueOrDefault(name)?.Message,
                 Methods = known.GetValueOrDefault(name)?.Methods.Select(method => new
                 {
                     method.Name,
@@ -44,7 +46,7 @@ internal static class ServicesCommand
                     method.IsServerStreaming,
                 }),
             })));
-            return;
+            return known.Count > 0;
         }
 
         foreach (string name in names)
@@ -54,6 +56,13 @@ internal static class ServicesCommand
             {
                 console.WriteLine($"  {ToolConsole.Visible(ProtoText.Signature(method))}");
             }
+
+            if (reflection.Problems.GetValueOrDefault(name) is { } problem)
+            {
+                console.WriteNote($"{name}: {problem.Message}");
+            }
         }
+
+        return known.Count > 0;
     }
 }

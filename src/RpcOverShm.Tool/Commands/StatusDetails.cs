@@ -12,7 +12,8 @@ namespace RpcOverShm.Tool.Commands;
 /// </summary>
 internal static class StatusDetails
 {
-    private const string TrailerKey = "grpc-status-details-bin";
+    /// <summary>The trailer that has them.</summary>
+    public const string TrailerKey = "grpc-status-details-bin";
     private const int DetailsNumber = 3; // of google.rpc.Status
 
     /// <summary>Returns each detail as JSON; none if there are none or they cannot be read.</summary>

@@ -27,7 +27,7 @@ internal static class MethodSearch
         return found switch
         {
             [{ } one] => one,
-            [] => throw NotFound(name, all),
+            [] => throw NotFound(name, all, reflection.Problems),
             _ => throw new ToolException(
                 ExitCode.BadInput,
                 $"Several methods are called '{name}': {string.Join(", ", found.Select(NameOf))}."),
@@ -63,8 +63,18 @@ internal static class MethodSearch
     /// <summary>Returns the name of a method as calls have it: the service, '/', and the method.</summary>
     public static string NameOf(MethodDescriptor method) => $"{method.Service.FullName}/{method.Name}";
 
-    private static ToolException NotFound(string name, MethodDescriptor[] all)
+    private static ToolException NotFound(
+        string name, MethodDescriptor[] all, IReadOnlyDictionary<string, ToolException> problems)
     {
+        // It may be a method of a service that could not be described.
+        string wanted = name.Replace('/', '.').TrimStart('.');
+        if (problems.FirstOrDefault(
+            one => all.Length == 0 || wanted.StartsWith(one.Key + ".", StringComparison.Ordinal))
+            is { Key: not null } problem)
+        {
+            return new ToolException(problem.Value.Code, problem.Value.Message, problem.Value);
+        }
+
         string[] names = [.. all.Select(NameOf)];
         if (names.Length == 0)
         {

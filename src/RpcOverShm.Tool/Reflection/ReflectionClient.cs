@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using Grpc.Core;
@@ -10,10 +11,15 @@ namespace RpcOverShm.Tool.Reflection;
 /// The services and types of a server, asked of its reflection when somebody needs them. For one user at a time.
 /// </summary>
 /// <param name="invoker">Calls the server.</param>
-/// <param name="newOptions">Returns the options of a call that starts now: metadata, deadline and token.</param>
+/// <param name="newOptions">Returns the options of a call that starts now: metadata and token.</param>
+/// <param name="longest">The time for all questions together.</param>
 /// <param name="address">The server's address, for messages.</param>
-internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> newOptions, string address)
+internal sealed class ReflectionClient(
+    CallInvoker invoker, Func<CallOptions> newOptions, TimeSpan longest, string address)
 {
+    // A stream of messages could name another type in each.
+    private const int MostUnknown = 100;
+
     private const string InfoMethod = "ServerReflectionInfo";
 
     // Both versions have the same messages on the wire.
@@ -22,9 +28,15 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
         MethodOf("grpc.reflection.v1.ServerReflection"), MethodOf("grpc.reflection.v1alpha.ServerReflection"),
     ];
 
+    private readonly HashSet<string> _unknown = []; // names that the server could not describe
+    private readonly SortedDictionary<string, ToolException> _problems = new(StringComparer.Ordinal);
+    private TimeSpan _spent;
     private int _version;
 
     public Schema Schema { get; } = new();
+
+    /// <summary>The services that the server lists and cannot describe, and why.</summary>
+    public IReadOnlyDictionary<string, ToolException> Problems => _problems;
 
     /// <summary>Returns the full names of all services, sorted.</summary>
     /// <exception cref="ToolException">The server has no reflection.</exception>
@@ -38,7 +50,10 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
             : throw Refused(answer);
     }
 
-    /// <summary>Returns all services that the server describes, by name.</summary>
+    /// <summary>
+    /// Returns all services that the server describes, by name. Those that it cannot describe are in
+    /// <see cref="Problems"/>.
+    /// </summary>
     /// <exception cref="ToolException">The server has no reflection.</exception>
     /// <exception cref="RpcException">The call failed.</exception>
     public async Task<IReadOnlyList<ServiceDescriptor>> GetServicesAsync()
@@ -46,7 +61,14 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
         IReadOnlyList<string> names = await ListServicesAsync().ConfigureAwait(false);
         foreach (string name in names.Where(name => Schema.Find(name) is null))
         {
-            await TryLoadAsync(name).ConfigureAwait(false);
+            try
+            {
+                await TryLoadAsync(name).ConfigureAwait(false);
+            }
+            catch (ToolException exception)
+            {
+                _problems[name] = exception;
+            }
         }
 
         return [.. names.Select(Schema.Find).OfType<ServiceDescriptor>()];
@@ -59,6 +81,11 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
     /// <exception cref="RpcException">The call failed.</exception>
     public async Task<IDescriptor?> TryLoadAsync(string fullName)
     {
+        if (_unknown.Count >= MostUnknown || !_unknown.Add(fullName))
+        {
+            return null;
+        }
+
         ServerReflectionResponse answer = await AskAsync(
             new ServerReflectionRequest { FileContainingSymbol = fullName }).ConfigureAwait(false);
         if (answer.FileDescriptorResponse is not { } files)
@@ -66,14 +93,35 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
             return null;
         }
 
-        IReadOnlyList<string> missing = Schema.Add(files.FileDescriptorProto);
-        while (missing.Count > 0)
+        await AddAsync(files.FileDescriptorProto).ConfigureAwait(false);
+        IDescriptor? found = Schema.Find(fullName);
+        if (found is not null)
         {
-            missing = await LoadFilesAsync(missing).ConfigureAwait(false);
+            _unknown.Remove(fullName);
         }
 
-        Schema.Build();
-        return Schema.Find(fullName);
+        return found;
+    }
+
+    // Files that are unusable are taken back: they must not hide what other files declare.
+    private async Task AddAsync(IEnumerable<ByteString> files)
+    {
+        IReadOnlyDictionary<string, ByteString> before = Schema.Files;
+        try
+        {
+            IReadOnlyList<string> missing = Schema.Add(files);
+            while (missing.Count > 0)
+            {
+                missing = await LoadFilesAsync(missing).ConfigureAwait(false);
+            }
+
+            Schema.Build();
+        }
+        catch (Exception exception) when (exception is ToolException or RpcException)
+        {
+            Schema.Restore(before);
+            throw;
+        }
     }
 
     // Some servers give an answer's file alone, and its imports by name.
@@ -122,7 +170,9 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
     private async Task<ServerReflectionResponse> AskAsync(
         Method<ServerReflectionRequest, ServerReflectionResponse> method, ServerReflectionRequest request)
     {
-        CallOptions options = newOptions();
+        long begun = Stopwatch.GetTimestamp();
+        CallOptions options = newOptions()
+            .WithDeadline((TimeProvider.System.GetUtcNow() + (longest - _spent)).UtcDateTime);
         using AsyncDuplexStreamingCall<ServerReflectionRequest, ServerReflectionResponse> call =
             invoker.AsyncDuplexStreamingCall(method, null, options);
         try
@@ -135,9 +185,17 @@ internal sealed class ReflectionClient(CallInvoker invoker, Func<CallOptions> ne
             // The call has ended; the answer below says how.
         }
 
-        return await call.ResponseStream.MoveNext(options.CancellationToken).ConfigureAwait(false)
-            ? call.ResponseStream.Current
-            : throw new ToolException(ExitCode.NotOffered, $"The reflection of {address} ended without an answer.");
+        try
+        {
+            return await call.ResponseStream.MoveNext(options.CancellationToken).ConfigureAwait(false)
+                ? call.ResponseStream.Current
+                : throw new ToolException(
+                    ExitCode.NotOffered, $"The reflection of {address} ended without an answer.");
+        }
+        finally
+        {
+            _spent += Stopwatch.GetElapsedTime(begun);
+        }
     }
 
     private ToolException Refused(ServerReflectionResponse answer) => new(

@@ -33,6 +33,21 @@ internal sealed class Schema
     /// <summary>The full names of all that is declared.</summary>
     public IEnumerable<string> Names => _symbols.Keys;
 
+    /// <summary>The files that are there now.</summary>
+    public IReadOnlyDictionary<string, ByteString> Files => new Dictionary<string, ByteString>(_files);
+
+    /// <summary>Takes back what was added since the files were these.</summary>
+    public void Restore(IReadOnlyDictionary<string, ByteString> files)
+    {
+        _files.Clear();
+        foreach ((string name, ByteString bytes) in files)
+        {
+            _files.Add(name, bytes);
+        }
+
+        Build();
+    }
+
     /// <summary>Reads the descriptor of a file.</summary>
     /// <exception cref="ToolException">The bytes are no descriptor, or its package has too many parts.</exception>
     public static FileDescriptorProto Read(ByteString bytes)

@@ -43,6 +43,9 @@ internal sealed class CallObservation
         }
     }
 
+    /// <summary>Counts the duration for a reader of the server's statistics; null if none wants it.</summary>
+    public LatencyCounts? Latencies { get; init; }
+
     /// <summary>
     /// Starts an outgoing call, whose span is the current one meanwhile. An exception of the start ends the
     /// observation. Starts the call without one if nobody listens.
@@ -90,12 +93,14 @@ internal sealed class CallObservation
     /// <param name="fullName">The full name of the method, with the leading slash.</param>
     /// <param name="address">The address of the server.</param>
     /// <param name="headers">The metadata of the request, in which the trace context comes.</param>
-    public static CallObservation OfServer(string fullName, string address, Metadata headers)
+    /// <param name="latencies">Counts the duration, too; null for none.</param>
+    public static CallObservation OfServer(
+        string fullName, string address, Metadata headers, LatencyCounts? latencies = null)
     {
         ActivityContext parent = headers.Count > 0 && Telemetry.ServerSource.HasListeners()
             ? TraceContext.Extract(headers)
             : default;
-        var made = new CallObservation(isOfServer: true, fullName[1..], address, parent);
+        var made = new CallObservation(isOfServer: true, fullName[1..], address, parent) { Latencies = latencies };
         if (made._activity is { } activity)
         {
             TraceContext.ExtractBaggage(headers, activity);
@@ -137,6 +142,7 @@ internal sealed class CallObservation
         }
 
         TimeSpan duration = Stopwatch.GetElapsedTime(_begun);
+        Latencies?.Add(duration);
         Activity? current = Activity.Current;
         try
         {

@@ -76,6 +76,12 @@ internal sealed class Connection : ICountedConnection
 
     public long UnreadBytes => _link.UnreadBytes;
 
+    /// <summary>The published bytes of the peer that this side has not released. Any thread may ask.</summary>
+    public long UnreadIncomingBytes => _link.UnreadIncomingBytes;
+
+    /// <summary>The number of system calls that woke the peer.</summary>
+    public long WakeUps => _link.WakeUps;
+
     /// <summary>The reason for the close; null while the connection is open.</summary>
     public CloseReason? CloseReason => _link.CloseReason;
 

@@ -29,6 +29,7 @@ internal sealed partial class FrameSender
     private readonly OutboundQueue _queue;
     private readonly SendGate _gate;
     private volatile bool _isLoopRequested; // the event loop is requested to send queued frames
+    private long _stalls; // changed under the gate
     private bool _isGoAwaySent;
 
     /// <summary>
@@ -62,6 +63,9 @@ internal sealed partial class FrameSender
 
     /// <summary>The outgoing one-way calls: their window, and the callers that wait for capacity.</summary>
     public OneWayCalls OneWayCalls { get; }
+
+    /// <summary>The number of waits for space in a full ring.</summary>
+    public long Stalls => Volatile.Read(ref _stalls);
 
     /// <summary>Whether queued frames wait for the event loop to send them.</summary>
     public bool HasQueuedForLoop => _isLoopRequested;
@@ -302,6 +306,7 @@ internal sealed partial class FrameSender
             // Inside the gate: otherwise another thread could refresh the head and write a small record, and this side
             // would park at a head that leaves space.
             isParked = _writer.TryParkForSpace();
+            _stalls += isParked ? 1 : 0;
         }
 
         scope.PublishOnExit();

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -22,12 +23,61 @@ internal static class ClientHandshake
     public static Task<PeerLink> ConnectAsync(
         RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken) =>
         settings.IsPlatformSupported
-            ? ConnectOnLinuxAsync(address, settings, cancellationToken)
+            ? ConnectOnLinuxAsync(
+                address,
+                settings,
+                static (answer, settings) => new PeerLink(
+                    answer.Socket,
+                    answer.Own,
+                    answer.Message.OpenSegment(),
+                    answer.Server,
+                    answer.Message.Hello.ConnectionId,
+                    settings,
+                    answer.Message.Hello.Limits,
+                    isAcceptor: false),
+                cancellationToken)
             : Task.FromException<PeerLink>(ConnectionSettings.NotSupported());
 
+    /// <summary>Opens the statistics of the server at an address, whose user must be this process's or root.</summary>
+    /// <param name="address">The address.</param>
+    /// <param name="timeout">The time limit.</param>
+    /// <param name="cancellationToken">Stops the attempt.</param>
+    /// <exception cref="ConnectException">
+    /// There is no server, or it lets this process not read them, or it has none (PurposeMismatch).
+    /// </exception>
+    /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
+    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
+    public static Task<StatisticsReader> OpenStatisticsAsync(
+        RendezvousAddress address, TimeSpan timeout, CancellationToken cancellationToken)
+    {
+        // Nothing but the purpose matters: no call and no byte goes over this connection.
+        var settings = new ConnectionSettings
+        {
+            Purpose = ConnectionPurpose.Statistics,
+            Limits = new PeerLimits(SegmentLayout.MinRingCapacityBytes, PeerLimits.SmallestCallWindow, 0, 0),
+            ConnectTimeout = timeout,
+            Logger = NullLogger.Instance,
+        };
+        return settings.IsPlatformSupported
+            ? ConnectOnLinuxAsync(
+                address,
+                settings,
+                static (answer, _) =>
+                {
+                    var reader = new StatisticsReader(answer.Socket, answer.Message.OpenPage(), answer.Server);
+                    answer.Own.Dispose(); // A hello has one; that of a reader is for nothing else.
+                    return reader;
+                },
+                cancellationToken)
+            : Task.FromException<StatisticsReader>(ConnectionSettings.NotSupported());
+    }
+
     [SupportedOSPlatform("linux")]
-    private static async Task<PeerLink> ConnectOnLinuxAsync(
-        RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken)
+    private static async Task<T> ConnectOnLinuxAsync<T>(
+        RendezvousAddress address,
+        ConnectionSettings settings,
+        Func<Answer, ConnectionSettings, T> take,
+        CancellationToken cancellationToken)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         timeout.CancelAfter(settings.ConnectTimeout);
@@ -49,11 +99,11 @@ internal static class ClientHandshake
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(socket, address, unsent, timeout.Token).ConfigureAwait(false);
             SocketCalls.RefuseDescriptors(socket);
-            SharedSegment peer = OpenPeerSegment(answer, settings, id, address);
-            var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false);
+            Check(answer.Hello, settings, id, address);
+            T taken = take(new Answer(socket, own, server, answer), settings);
             socket = null;
             own = null;
-            return link;
+            return taken;
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
@@ -245,10 +295,8 @@ internal static class ClientHandshake
         return new ConnectException(failure, $"The server at {address.Name} refused: {reason}{own}");
     }
 
-    private static SharedSegment OpenPeerSegment(
-        Handshake.ReceivedHello answer, ConnectionSettings settings, Guid id, RendezvousAddress address)
+    private static void Check(Hello hello, ConnectionSettings settings, Guid id, RendezvousAddress address)
     {
-        Hello hello = answer.Hello;
         if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is null)
         {
             throw new ConnectException(
@@ -269,8 +317,13 @@ internal static class ClientHandshake
                 ConnectFailure.NotThisProtocol, $"The server at {address.Name} announced {problem}.");
         }
 
-        return Handshake.CheckPeerRing(hello, settings, "server") is { } excess
-            ? throw new ConnectException(ConnectFailure.Refused, $"Cannot connect to {address.Name}: {excess}")
-            : answer.OpenSegment();
+        if (Handshake.CheckPeerRing(hello, settings, "server") is { } excess)
+        {
+            throw new ConnectException(ConnectFailure.Refused, $"Cannot connect to {address.Name}: {excess}");
+        }
     }
+
+    /// <summary>A server's hello that was checked, with what the client then owns.</summary>
+    private readonly record struct Answer(
+        Socket Socket, SharedSegment Own, PeerIdentity Server, Handshake.ReceivedHello Message);
 }

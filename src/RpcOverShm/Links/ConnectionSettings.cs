@@ -28,6 +28,9 @@ internal sealed record ConnectionSettings
     /// <summary>The maximum ring, in bytes, that the peer may announce; it is mapped into this process.</summary>
     public long MaxPeerRingCapacity { get; init; } = SegmentLayout.MaxRingCapacityBytes;
 
+    /// <summary>Takes over the requests for the statistics of a listener; null if it has none.</summary>
+    public Action<StatisticsRequest>? OnStatisticsWanted { get; init; }
+
     public required ILogger Logger { get; init; }
 
     /// <summary>Whether there is a transport for this system. Only tests override the default.</summary>

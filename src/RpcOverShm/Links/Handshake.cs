@@ -118,6 +118,15 @@ internal static class Handshake
             return SharedSegment.Open(passed, hello.Limits.RingCapacity);
         }
 
+        /// <summary>Maps the page of the peer's statistics.</summary>
+        /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
+        public SharedPage OpenPage()
+        {
+            SafeFileHandle passed = Descriptor!;
+            Descriptor = null;
+            return SharedPage.Open(passed);
+        }
+
         public void Dispose()
         {
             if (Descriptor is not null)

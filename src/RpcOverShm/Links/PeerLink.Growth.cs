@@ -13,21 +13,10 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
     /// The published bytes that the peer has not released, at most those of the ring; 0 after the end. For a metric:
     /// any thread may ask, and the peer may lie.
     /// </summary>
-    public long UnreadBytes
-    {
-        get
-        {
-            if (!TryEnter())
-            {
-                return 0;
-            }
+    public long UnreadBytes => UnreadOf(_own, _peer);
 
-            uint unread = unchecked(new SharedWord(ref _own.Tail).Read() - new SharedWord(ref _peer.Head).Read());
-            long most = Math.Max(_own.FirstCapacity, _own.SecondCapacity);
-            Leave();
-            return Math.Min(unread, most);
-        }
-    }
+    /// <summary>The published bytes of the peer that this side has not released, likewise.</summary>
+    public long UnreadIncomingBytes => UnreadOf(_peer, _own);
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -52,6 +41,19 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
         }
 
         Leave();
+    }
+
+    private long UnreadOf(SharedSegment writer, SharedSegment reader)
+    {
+        if (!TryEnter())
+        {
+            return 0;
+        }
+
+        uint unread = unchecked(new SharedWord(ref writer.Tail).Read() - new SharedWord(ref reader.Head).Read());
+        long most = Math.Max(writer.FirstCapacity, writer.SecondCapacity);
+        Leave();
+        return Math.Min(unread, most);
     }
 
     // The caller holds the gate of the writing side, so nothing is allocated here.

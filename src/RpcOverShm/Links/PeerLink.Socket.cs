@@ -32,6 +32,10 @@ internal sealed partial class PeerLink
     private bool _isDrained;      // all that was sent before the kernel refused descriptors was read
     private long _rungAt = -1;    // the positions at the last ring
     private int _needlessRings;
+    private long _wakeUps; // of the peer
+
+    /// <summary>The number of system calls that woke the peer.</summary>
+    public long WakeUps => Volatile.Read(ref _wakeUps);
 
     /// <summary>
     /// Reads what has come on the socket, without waiting. Called on the event loop. A link without its socket is
@@ -80,6 +84,7 @@ internal sealed partial class PeerLink
         if ((wakeMethods & WakeMethods.Futex) != 0)
         {
             ProcessCounts.FutexWakeUps.Add(); // The caller has just issued it.
+            Interlocked.Increment(ref _wakeUps);
         }
 
         if ((wakeMethods & WakeMethods.Doorbell) == 0 || IsClosed)
@@ -88,6 +93,7 @@ internal sealed partial class PeerLink
         }
 
         ProcessCounts.DoorbellWakeUps.Add();
+        Interlocked.Increment(ref _wakeUps);
         int errno = SocketCalls.SendByte(_socket, DoorbellByte);
         if (errno != 0)
         {

@@ -2,20 +2,21 @@ using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
 /// The exclusive right to serve at an address: a file lock, which the kernel releases when the process dies. The
-/// process id in the file only serves error messages.
+/// process id and the version in the file only serve messages and lists.
 /// </summary>
 internal sealed class RendezvousLock : IDisposable
 {
     private const int ErrnoEWOULDBLOCK = LinuxNative.ErrnoEAGAIN;
     private const int OwnerReadWrite = 0x180; // 0600
     private const int PermissionBits = 0xFFF;
-    private const int MaxProcessIdBytes = 16;
+    private const int MaxFileBytes = 128;
 
     private readonly string _path;
     private readonly SafeFileHandle _file;
@@ -45,7 +46,7 @@ internal sealed class RendezvousLock : IDisposable
                 CheckOwn(FileFacts.OfDescriptor(file), path);
                 if (!TryLock(file, path))
                 {
-                    holderProcessId = ReadProcessId(file);
+                    holderProcessId = ReadHolder(file).ProcessId;
                     file.Dispose();
                     return null;
                 }
@@ -55,7 +56,7 @@ internal sealed class RendezvousLock : IDisposable
                 var taken = new RendezvousLock(path, file);
                 if (taken.IsAt(path))
                 {
-                    WriteProcessId(file);
+                    WriteHolder(file);
                     return taken;
                 }
             }
@@ -85,7 +86,7 @@ internal sealed class RendezvousLock : IDisposable
             FileFacts facts = FileFacts.OfDescriptor(file);
             if (IsOwn(facts)
                 && (facts.Mode & PermissionBits) == OwnerReadWrite
-                && (facts.SizeBytes == 0 || (facts.SizeBytes < MaxProcessIdBytes && ReadProcessId(file) is not null))
+                && (facts.SizeBytes == 0 || (facts.SizeBytes < MaxFileBytes && ReadHolder(file) != default))
                 && TryLock(file, path)
                 && new RendezvousLock(path, file) is var taken
                 && taken.IsAt(path))
@@ -103,13 +104,13 @@ internal sealed class RendezvousLock : IDisposable
     }
 
     /// <summary>
-    /// Returns the process id in a lock file, whether or not its process lives; null if there is none. Leaves the lock
+    /// Returns the contents of a lock file, whether or not its process lives; nothing if there is none. Leaves the lock
     /// alone.
     /// </summary>
-    public static int? HolderOf(string path)
+    public static LockHolder HolderOf(string path)
     {
         using SafeFileHandle? file = Open(path, furtherFlags: 0);
-        return file is null ? null : ReadProcessId(file);
+        return file is null ? default : ReadHolder(file);
     }
 
     /// <summary>Returns whether a path names the locked file.</summary>
@@ -174,13 +175,14 @@ internal sealed class RendezvousLock : IDisposable
 
     // The lock alone decides. A file system that is full, or that fails otherwise, costs the messages of others the
     // process id, and nothing else.
-    private static void WriteProcessId(SafeFileHandle file)
+    private static void WriteHolder(SafeFileHandle file)
     {
-        byte[] text = Encoding.ASCII.GetBytes(Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
+        byte[] text = Encoding.ASCII.GetBytes(
+            string.Create(CultureInfo.InvariantCulture, $"{Environment.ProcessId}\n{ProtocolVersion.Library}\n"));
         try
         {
             _ = LinuxNative.FTruncate(file, 0);
-            RandomAccess.Write(file, text, 0);
+            RandomAccess.Write(file, text.AsSpan(0, Math.Min(text.Length, MaxFileBytes - 1)), 0);
         }
         catch (IOException)
         {
@@ -189,19 +191,27 @@ internal sealed class RendezvousLock : IDisposable
         }
     }
 
-    private static int? ReadProcessId(SafeFileHandle file)
+    // The id in the first line, and the library's version in the second.
+    private static LockHolder ReadHolder(SafeFileHandle file)
     {
-        Span<byte> text = stackalloc byte[MaxProcessIdBytes];
+        Span<byte> bytes = stackalloc byte[MaxFileBytes];
         try
         {
-            int length = RandomAccess.Read(file, text, 0);
-            return int.TryParse(Encoding.ASCII.GetString(text[..length]), CultureInfo.InvariantCulture, out int id)
-                ? id
-                : null;
+            int length = RandomAccess.Read(file, bytes, 0);
+            string[] lines = Encoding.ASCII.GetString(bytes[..length]).TrimEnd('\n').Split('\n');
+            return lines.Length <= 2
+                && int.TryParse(lines[0], NumberStyles.None, CultureInfo.InvariantCulture, out int id)
+                ? new LockHolder(id, lines.Length > 1 ? lines[1] : null)
+                : default;
         }
         catch (IOException)
         {
-            return null;
+            return default;
         }
     }
 }
+
+/// <summary>The contents of a lock file.</summary>
+/// <param name="ProcessId">The id of the server's process; null if the file has none.</param>
+/// <param name="Version">The version of its library; null if the file has none.</param>
+internal readonly record struct LockHolder(int? ProcessId, string? Version);

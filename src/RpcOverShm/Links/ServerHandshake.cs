@@ -13,7 +13,8 @@ internal static class ServerHandshake
 {
     /// <summary>
     /// Answers a client's hello. Returns null if the client was refused: the refusal is sent, the event logged and the
-    /// socket closed. The link gives its place back when its memory is unmapped.
+    /// socket closed. Also returns null if it asks for statistics: another class then has the socket. The link gives
+    /// its place back when its memory is unmapped.
     /// </summary>
     /// <exception cref="SegmentException">The client's descriptor failed a check, or a step of the system.</exception>
     /// <exception cref="IOException">The client has gone.</exception>
@@ -36,10 +37,15 @@ internal static class ServerHandshake
             return Refuse(socket, settings, RefusalReason.Version, Mismatch(hello));
         }
 
+        if (hello.Purpose == ConnectionPurpose.Statistics && settings.OnStatisticsWanted is { } onStatisticsWanted)
+        {
+            onStatisticsWanted(new StatisticsRequest(socket, hello, client, version));
+            return null;
+        }
+
         if (hello.Purpose != settings.Purpose)
         {
-            string text = $"{Describe(settings.Purpose)} listens here; the client wants {Requested(hello.Purpose)}.";
-            return Refuse(socket, settings, RefusalReason.Purpose, text);
+            return Refuse(socket, settings, RefusalReason.Purpose, Mismatch(settings.Purpose, hello.Purpose));
         }
 
         if (Handshake.Check(hello) is { } problem)
@@ -169,6 +175,9 @@ internal static class ServerHandshake
         + $"this server, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
         + (hello.LowestVersion > ProtocolVersion.Highest ? "Update the server." : "Update the client.");
 
+    private static string Mismatch(ConnectionPurpose own, ConnectionPurpose wanted) =>
+        $"{Describe(own)} listens here; the client wants {Requested(wanted)}.";
+
     private static string Describe(ConnectionPurpose purpose) =>
         purpose == ConnectionPurpose.Calls ? "A server of RPC calls" : "A listener for byte streams";
 
@@ -176,6 +185,7 @@ internal static class ServerHandshake
     {
         ConnectionPurpose.Calls => "RPC calls",
         ConnectionPurpose.ByteStream => "a byte stream",
+        ConnectionPurpose.Statistics => "statistics",
         _ => $"purpose {(byte)purpose}",
     };
 }

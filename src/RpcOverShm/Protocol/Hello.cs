@@ -10,7 +10,7 @@ namespace RpcOverShm.Protocol;
 /// offset  size  field
 ///      0     8  Magic            "RPCOSHM" and a line feed
 ///      8     1  Type             1 client, 2 server, 3 refusal
-///      9     1  Purpose          1 calls, 2 byte stream; 0 in a refusal
+///      9     1  Purpose          1 calls, 2 byte stream, 3 statistics; 0 in a refusal
 ///     10     2  LowestVersion    client: lowest that it speaks; server: the chosen version
 ///     12     2  HighestVersion   client: highest that it speaks; server: the chosen version
 ///     14     2  RefusalReason    0 unless this is a refusal
@@ -168,6 +168,9 @@ internal enum ConnectionPurpose : byte
 
     /// <summary>One duplex stream of bytes.</summary>
     ByteStream = 2,
+
+    /// <summary>The statistics of a server of calls, for programs of its own user.</summary>
+    Statistics = 3,
 }
 
 /// <summary>The type of a handshake message, with its value on the wire.</summary>

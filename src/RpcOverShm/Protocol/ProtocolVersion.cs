@@ -13,6 +13,11 @@ internal static class ProtocolVersion
     public static string Package { get; } = "RpcOverShm " + typeof(ProtocolVersion).Assembly
         .GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0];
 
+    /// <summary>
+    /// The version of this library without its label, such as 0.1.0. Needs no attribute: a server that starts tells it.
+    /// </summary>
+    public static string Library => typeof(ProtocolVersion).Assembly.GetName().Version?.ToString(3) ?? "";
+
     /// <summary>The protocol versions of this build as text.</summary>
     public static string Own => Describe(Lowest, Highest);
 

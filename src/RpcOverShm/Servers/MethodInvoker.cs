@@ -11,6 +11,9 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class MethodInvoker
 {
+    private const uint GoldenRatio = 2_654_435_769; // of 2^32
+    private const int SampleShift = 26;
+
     /// <summary>
     /// Runs the method of a call. If the service is ordered, also runs those of the calls that can then start. Does
     /// nothing if the call must wait again.
@@ -34,9 +37,10 @@ internal static class MethodInvoker
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
     public static void Run(ServerCall call, MethodHandler handler)
     {
-        if (Telemetry.IsServerWatched)
+        LatencyCounts? latencies = call.Owner.Latencies is { } counts && IsSampled(call) ? counts : null;
+        if (latencies is not null || Telemetry.IsServerWatched)
         {
-            RunObserved(call, handler);
+            RunObserved(call, handler, latencies);
             return;
         }
 
@@ -67,9 +71,14 @@ internal static class MethodInvoker
         }
     }
 
-    private static void RunObserved(ServerCall call, MethodHandler handler)
+    // One call in 64, whatever its slot: the multiplication spreads slots and generations over the top bits (Fibonacci
+    // hashing), so that nothing needs to be counted.
+    private static bool IsSampled(ServerCall call) => unchecked(call.Id.Value * GoldenRatio) >> SampleShift == 0;
+
+    private static void RunObserved(ServerCall call, MethodHandler handler, LatencyCounts? latencies)
     {
-        var observation = CallObservation.OfServer(call.MethodName, call.Settings.Address, call.RequestHeaders);
+        var observation = CallObservation.OfServer(
+            call.MethodName, call.Settings.Address, call.RequestHeaders, latencies);
         Run(call, handler, observation);
         observation.Leave();
     }

@@ -1,8 +1,10 @@
+using System.Diagnostics;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
@@ -21,6 +23,7 @@ internal sealed class ServerCore
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionHandler _sessionHandler;
     private readonly IdleTimer? _idleTimer;
+    private readonly StatisticsReaders _statistics;
     private readonly Listener _listener;
     private long _startedSessions;
     private bool _isStopping;
@@ -37,7 +40,9 @@ internal sealed class ServerCore
         _sessionHandler = sessionHandler;
         _shared = new SharedLimits(settings.Limits);
         _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, CheckIdle) : null;
-        _listener = Listener.Start(address, connectionSettings, OnConnected);
+        _statistics = new StatisticsReaders(connectionSettings, CollectStatistics, EndStatistics);
+        _listener = Listener.Start(
+            address, connectionSettings with { OnStatisticsWanted = _statistics.Answer }, OnConnected);
         _idleTimer?.Start();
     }
 
@@ -123,11 +128,33 @@ internal sealed class ServerCore
             connections.Select(connection => connection.Connection.WhenIncomingCallsEndAsync()));
         await WaitAtMostAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
+        _statistics.Stop();
 
         // Wait for the handlers of the user for the ends of sessions.
         Task sessionsEnded = Task.WhenAll(connections.Select(one => one.SessionEnded));
         await WaitAtMostAsync(sessionsEnded, Timeout.InfiniteTimeSpan, graceEnded).ConfigureAwait(false);
         await ReleaseAsync(connections, graceEnded).ConfigureAwait(false);
+    }
+
+    private StatisticsPage CollectStatistics(int mostRows)
+    {
+        ServerConnection[] open =
+        [
+            .. Connections.Where(one => one.Connection.CloseReason is null).OrderBy(one => one.Session!.Number),
+        ];
+        Array.ForEach(open, one => one.BeginStatistics());
+
+        // The clock of the time stamps is CLOCK_MONOTONIC, and begins at 0.
+        long now = (long)Stopwatch.GetElapsedTime(0).TotalNanoseconds;
+        return new StatisticsPage(now, open.Length, [.. open.Take(mostRows).Select(one => one.GetStatistics())]);
+    }
+
+    private void EndStatistics()
+    {
+        foreach (ServerConnection connection in Connections)
+        {
+            connection.EndStatistics();
+        }
     }
 
     // A call that crosses the GoAway must be read and refused, so that its client retries it on another connection;

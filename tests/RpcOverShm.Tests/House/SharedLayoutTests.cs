@@ -16,6 +16,8 @@ public class SharedLayoutTests
     private static readonly LayoutTable s_segment = LayoutTable.Parse(s_protocol, "### Segment");
     private static readonly LayoutTable s_record = LayoutTable.Parse(s_protocol, "### Record header");
     private static readonly LayoutTable s_hello = LayoutTable.Parse(s_protocol, "### Hello");
+    private static readonly LayoutTable s_page = LayoutTable.Parse(s_protocol, "### Page of statistics");
+    private static readonly LayoutTable s_row = LayoutTable.Parse(s_protocol, "### Row of a connection");
 
     [Test]
     public void Segment_ComparedWithTheDocument_IsTheSame() =>
@@ -24,6 +26,11 @@ public class SharedLayoutTests
     [Test]
     public void RecordHeader_ComparedWithTheDocument_IsTheSame() =>
         Findings.AssertNone(LayoutRules.Differences(s_record.Fields, StructFields.Of(typeof(RecordHeader))));
+
+    [Test]
+    public void PageOfStatistics_ComparedWithTheDocument_IsTheSame() => Findings.AssertNone(
+        LayoutRules.Differences(s_page.Fields, StructFields.Of(typeof(StatisticsHeader)))
+            .Concat(LayoutRules.Differences(s_row.Fields, StructFields.Of(typeof(StatisticsRow)))));
 
     [Test]
     public void Hello_ComparedWithTheDocument_IsTheSame() =>
@@ -44,7 +51,9 @@ public class SharedLayoutTests
     public void Fields_OfEveryDocumentedLayout_AreInOrderAlignedAndApart() => Findings.AssertNone(
         LayoutRules.Misplaced(s_segment.Fields, SegmentLayout.HeaderSizeBytes)
             .Concat(LayoutRules.Misplaced(s_record.Fields, RecordHeader.SizeBytes))
-            .Concat(LayoutRules.Misplaced(s_hello.Fields, Hello.SizeBytes)));
+            .Concat(LayoutRules.Misplaced(s_hello.Fields, Hello.SizeBytes))
+            .Concat(LayoutRules.Misplaced(s_page.Fields, StatisticsHeader.SizeBytes))
+            .Concat(LayoutRules.Misplaced(s_row.Fields, StatisticsRow.SizeBytes)));
 
     [Test]
     public void Sizes_OfSharedStructs_AreThoseTheyAnnounce()

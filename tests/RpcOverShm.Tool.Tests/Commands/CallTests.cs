@@ -1,3 +1,4 @@
+using RpcOverShm.MessagePack;
 using RpcOverShm.Testing;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Tests.Protos;
@@ -220,6 +221,38 @@ public class CallTests
     }
 
     [Test]
+    public async Task Call_ThatFails_ShowsItsTrailersIfAsked()
+    {
+        const string Request = """{"statusCode":9,"detail":"locked","details":[]}""";
+
+        ToolRun plain = await _server.RunAsync("call", TestServer.Name, "Fail", Request);
+        ToolRun verbose = await _server.RunAsync("call", TestServer.Name, "Fail", Request, "-v");
+        ToolRun json = await _server.RunAsync("call", TestServer.Name, "Fail", Request, "--json");
+
+        Assert.That(
+            plain.Expect(ExitCode.CallFailed).Error,
+            Is.EqualTo("The call failed with FAILED_PRECONDITION (9): locked\n"));
+        Assert.That(verbose.Expect(ExitCode.CallFailed).Error, Is.EqualTo(
+            "header: x-head=failing\n" + plain.Error + "trailer: x-why=busy\ntrailer: x-key-bin=AP8=\n"));
+        Assert.That(json.Expect(ExitCode.CallFailed).Error, Does.Contain(
+            "\"trailers\":[{\"key\":\"x-why\",\"value\":\"busy\"},{\"key\":\"x-key-bin\",\"value\":\"AP8=\"}]"));
+    }
+
+    // The server offers both serialisers for its methods; the tool has only the descriptors of Protobuf.
+    [Test]
+    public async Task Call_OfAServerThatSpeaksMessagePackToo_UsesTheProtobufForm()
+    {
+        using ShmChannel channel = ShmChannel.ForAddress(
+            "shm://" + _server.SocketPath, new ShmChannelOptions { Codec = ShmMessagePackCodec.Instance });
+        Note packed = await new Notes.NotesClient(channel).AddAsync(new Note { Text = "a" });
+
+        ToolRun run = await _server.RunAsync("call", TestServer.Name, "Add", """{"text":"a"}""", "--json");
+
+        Assert.That(packed, Is.EqualTo(new Note { Number = 7, Text = "a" }));
+        Assert.That(run.Expect(ExitCode.Ok).Out, Is.EqualTo("{\"number\":\"7\",\"text\":\"a\"}\n"));
+    }
+
+    [Test]
     public async Task Call_OfAnUnknownMethod_NamesTheNearest()
     {
         ToolRun run = await _server.RunAsync("call", TestServer.Name, $"{Service}/Adz");
@@ -244,8 +277,8 @@ public class CallTests
         Assert.That(run.Expect(ExitCode.BadInput).Error, Does.Contain(text));
     }
 
-    [TestCase("--deadline", "soon", "A deadline is a time above 0")]
-    [TestCase("--deadline", "0s", "A deadline is a time above 0")]
+    [TestCase("--deadline", "soon", "--deadline is a time above 0")]
+    [TestCase("--deadline", "0s", "--deadline is a time above 0")]
     [TestCase("--metadata", "user", "Metadata are key=value")]
     [TestCase("--metadata", "a b=c", "'a b=c' is no metadata")]
     [TestCase("--metadata", "a-bin=!", "The value of 'a-bin' is base64")]

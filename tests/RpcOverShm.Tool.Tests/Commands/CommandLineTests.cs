@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Testing;
+using RpcOverShm.Tool.Commands;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Tests.Support;
 
@@ -43,15 +44,59 @@ public class CommandLineTests
         Assert.That(run.Expect(ExitCode.Ok).Lines, Does.Contain("shm://notes/one").And.Not.Contains("shm://gone"));
     }
 
+    // What comes is without an end: the tool ends because nobody reads, and says nothing.
+    [TestCase("call {0} List {{\"count\":1000000}}")]
+    [TestCase("--help")]
+    public async Task Tool_WhoseReaderLeaves_EndsQuietly(string arguments)
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        string[] words = [.. arguments.Split(' ').Select(word => string.Format(null, word, server.SocketPath))];
+        string[] command = ToolProcess.CommandOf(words);
+        using var shell = Process.Start(new ProcessStartInfo(
+            "bash", ["-c", "\"$@\" | head -n 1 >&2; echo ${PIPESTATUS[0]}", "-", .. command])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        })!;
+
+        string code = await shell.StandardOutput.ReadToEndAsync().Bounded();
+        string[] lines = (await shell.StandardError.ReadToEndAsync().Bounded()).TrimEnd('\n').Split('\n');
+
+        // A short output may be written before its reader leaves.
+        Assert.That(code, Is.EqualTo("141\n").Or.EqualTo(words.Length == 1 ? "0\n" : ""));
+        Assert.That(lines, Has.Length.EqualTo(1), "the first line, and no complaint");
+    }
+
+    [TestCase("services {0}")]
+    [TestCase("describe {0}")]
+    [TestCase("describe {0} Note")]
+    [TestCase("call {0} Add")]
+    [TestCase("call {0} Adz")]
+    [TestCase("health {0}")]
+    [TestCase("clean")]
+    [TestCase("ls --help")]
+    public async Task Command_OnATerminalOf40Columns_LosesNothing(string arguments)
+    {
+        await using TestServer server = await TestServer.StartAsync();
+        string[] words =
+        [
+            .. arguments.Split(' ').Select(word => string.Format(null, word, server.SocketPath)),
+            "--runtime-directory", server.Directory,
+        ];
+        (string narrow, int narrowCode) = await WriteAsync(words, width: 40);
+        (string wide, int wideCode) = await WriteAsync(words, width: 8000);
+
+        Assert.That(narrowCode, Is.EqualTo(wideCode));
+        Assert.That(narrow.Where(letter => !char.IsWhiteSpace(letter)).Order(),
+            Is.EqualTo(wide.Where(letter => !char.IsWhiteSpace(letter)).Order()));
+    }
+
     // The built program, with pipes for its streams.
     [Test]
     public async Task Tool_AsAProcess_CallsAServerOfAnother()
     {
         await using TestServer server = await TestServer.StartAsync();
-        string[] command = PeerProcess.CommandOf(
-            AppContext.BaseDirectory,
-            "rpcshm",
-            "call", "shm://" + server.SocketPath, "Chat", "-");
+        string[] command = ToolProcess.CommandOf("call", "shm://" + server.SocketPath, "Chat", "-");
         using var tool = Process.Start(new ProcessStartInfo(command[0], command[1..])
         {
             RedirectStandardInput = true,
@@ -71,5 +116,14 @@ public class CommandLineTests
         Assert.That(rest.Trim(), Is.EqualTo("""{"text":"B"}"""));
         Assert.That(await tool.StandardError.ReadToEndAsync(), Is.Empty);
         Assert.That(tool.ExitCode, Is.Zero);
+    }
+
+    private static async Task<(string Text, int Code)> WriteAsync(string[] arguments, int width)
+    {
+        var output = new StringWriter { NewLine = "\n" };
+        var error = new StringWriter { NewLine = "\n" };
+        int code = await CommandLine.RunAsync(
+            arguments, new ToolConsole(TextReader.Null, output, error, width)).Bounded();
+        return (output.ToString() + error.ToString(), code);
     }
 }

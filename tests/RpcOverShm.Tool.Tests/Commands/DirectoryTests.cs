@@ -22,11 +22,12 @@ public partial class DirectoryTests
 
         string[] lines = run.Expect(ExitCode.Ok).Lines;
         Assert.That(lines, Has.Length.EqualTo(3));
-        Assert.That(Words(lines[0]), Is.EqualTo(new[] { "ADDRESS", "STATE", "PROCESS", "AGE", "CONNECTIONS" }));
+        Assert.That(Words(lines[0]), Is.EqualTo(new[] { "ADDRESS", "STATE", "PROCESS", "AGE", "CLIENTS", "VERSION" }));
         Assert.That(Words(lines[1])[..3], Is.EqualTo(new[] { "shm://gone", "dead", "77" }));
         Assert.That(
             Words(lines[2])[..3], Is.EqualTo(new[] { "shm://notes/one", "alive", $"{Environment.ProcessId}" }));
-        Assert.That(Words(lines[2])[^1], Is.EqualTo("1"));
+        Assert.That(Words(lines[2])[^2], Is.EqualTo("1"));
+        Assert.That(Words(lines[2])[^1], Does.Match(@"^\d+\.\d+\.\d+$"));
         Assert.That(run.Out, Does.Not.Contain('\u001b'));
         Assert.That(run.Error, Does.Contain("rpcshm clean"));
     }
@@ -82,6 +83,43 @@ public partial class DirectoryTests
 
         Assert.That(address, Does.StartWith($"shm://{directory.Path}/~"));
         run.Expect(ExitCode.NotOffered);
+    }
+
+    // Such a server has its lock file under the whole name, whatever that is.
+    [TestCase("orders")]
+    [TestCase("orders.sock")]
+    public async Task List_OfAServerAtAPath_ShowsThePathAndItsProcess(string name)
+    {
+        using var directory = new TestDirectory();
+        string path = directory.Combine(name);
+        await using var server = new ShmServer("shm://" + path);
+        await server.StartAsync();
+
+        ToolRun list = await ToolRun.RunAsync(TextReader.Null, "ls", "--json", "--runtime-directory", directory.Path);
+
+        using var json = JsonDocument.Parse(list.Expect(ExitCode.Ok).Out);
+        JsonElement one = json.RootElement.EnumerateArray().Single();
+        Assert.That(one.GetProperty("address").GetString(), Is.EqualTo("shm://" + path));
+        Assert.That(one.GetProperty("processId").GetInt32(), Is.EqualTo(Environment.ProcessId));
+        Assert.That(one.GetProperty("connections").GetInt32(), Is.Zero);
+    }
+
+    // The system's table has the path under which a socket was bound; a server of another network namespace is not in
+    // it at all.
+    [Test]
+    public async Task List_OfASocketThatTheSystemDoesNotName_DoesNotGuessItsConnections()
+    {
+        using var directory = new TestDirectory();
+        await using var server = new ShmServer("shm://" + directory.Combine("before.sock"));
+        await server.StartAsync();
+        File.Move(directory.Combine("before.sock"), directory.Combine("after.sock"));
+
+        ToolRun list = await ToolRun.RunAsync(TextReader.Null, "ls", "--json", "--runtime-directory", directory.Path);
+
+        using var json = JsonDocument.Parse(list.Expect(ExitCode.Ok).Out);
+        JsonElement one = json.RootElement.EnumerateArray()
+            .Single(found => found.GetProperty("address").GetString() == "shm://after");
+        Assert.That(one.TryGetProperty("connections", out _), Is.False);
     }
 
     [Test]

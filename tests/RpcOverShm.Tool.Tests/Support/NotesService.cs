@@ -8,19 +8,36 @@ namespace RpcOverShm.Tool.Tests.Support;
 /// <summary>The service that the commands are tried on.</summary>
 internal sealed class NotesService : Notes.NotesBase
 {
+    private long _added;
+
     /// <summary>Completes when a call of Wait has begun.</summary>
     public TaskCompletionSource Waiting { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    /// <summary>The time that each call of Add takes at least.</summary>
+    public TimeSpan Pause { get; set; }
+
+    /// <summary>Whether Add answers with the number of its calls.</summary>
+    public bool CountsCalls { get; set; }
+
+    /// <summary>The calls of Add.</summary>
+    public long Added => Interlocked.Read(ref _added);
 
     /// <summary>The deadline of the last call of Add.</summary>
     public DateTime Deadline { get; private set; }
 
     public override async Task<Note> Add(Note request, ServerCallContext context)
     {
+        long added = Interlocked.Increment(ref _added);
         Deadline = context.Deadline;
+        if (Pause > TimeSpan.Zero)
+        {
+            await Task.Delay(Pause, context.CancellationToken);
+        }
+
         await context.WriteResponseHeadersAsync(new Metadata { { "x-head", "first" } });
         context.ResponseTrailers.Add("x-tail", "last");
         Note answer = request.Clone();
-        answer.Number = request.Number == 0 ? 7 : request.Number;
+        answer.Number = CountsCalls ? added : request.Number == 0 ? 7 : request.Number;
         return answer;
     }
 
@@ -58,13 +75,21 @@ internal sealed class NotesService : Notes.NotesBase
                 throw new RpcException(new Status(StatusCode.FailedPrecondition, "a note without text"));
             }
 
-            await responseStream.WriteAsync(new Note { Text = note.Text.ToUpperInvariant() });
+            await responseStream.WriteAsync(
+                new Note { Text = note.Text.ToUpperInvariant(), Attachment = note.Attachment });
         }
     }
 
-    public override Task<Note> Fail(FailRequest request, ServerCallContext context)
+    public override async Task<Note> Fail(FailRequest request, ServerCallContext context)
     {
         var trailers = new Metadata();
+        if (request.Detail == "locked")
+        {
+            await context.WriteResponseHeadersAsync(new Metadata { { "x-head", "failing" } });
+            trailers.Add("x-why", "busy");
+            trailers.Add("x-key-bin", [0, 255]);
+        }
+
         if (request.Details.Count > 0)
         {
             trailers.Add("grpc-status-details-bin", StatusOf(request));

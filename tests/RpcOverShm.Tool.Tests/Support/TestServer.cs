@@ -1,6 +1,7 @@
 using Google.Protobuf.Reflection;
 using Grpc.HealthCheck;
 using Grpc.Reflection;
+using RpcOverShm.MessagePack;
 using RpcOverShm.Testing;
 using FormerReflection = Grpc.Reflection.V1Alpha.ServerReflection;
 
@@ -16,18 +17,23 @@ internal sealed class TestServer : IAsyncDisposable
     private readonly TestDirectory _directory = new();
     private readonly LogGuard _log = new();
     private readonly ShmServer _server;
+    private int _startedSessions;
 
     private TestServer(Action<ShmServiceCollection, TestServer> add)
     {
-        var options = new ShmServerOptions { LoggerFactory = _log };
+        var options = new ShmServerOptions { LoggerFactory = _log, Codecs = { ShmMessagePackCodec.Instance } };
         options.Listen.RuntimeDirectory = Directory;
         _server = new ShmServer("shm://" + Name, options);
+        _server.SessionStarted += (_, _) => Interlocked.Increment(ref _startedSessions);
         add(_server.Services, this);
     }
 
     public NotesService Notes { get; } = new();
 
     public HealthServiceImpl Health { get; } = new();
+
+    /// <summary>The sessions that have started.</summary>
+    public int StartedSessions => Volatile.Read(ref _startedSessions);
 
     public string Directory => _directory.Path;
 
@@ -44,10 +50,14 @@ internal sealed class TestServer : IAsyncDisposable
 
     /// <summary>Starts a server with notes and a reflection that gives one file at a time.</summary>
     public static Task<TestServer> StartSparseAsync(params FileDescriptor[] files) =>
+        StartSparseAsync(new SparseReflection(files));
+
+    /// <summary>Starts a server with notes and this reflection.</summary>
+    public static Task<TestServer> StartSparseAsync(SparseReflection reflection) =>
         StartWithAsync((services, server) =>
         {
             services.Add(Protos.Notes.BindService(server.Notes));
-            services.Add(Grpc.Reflection.V1.ServerReflection.BindService(new SparseReflection(files)));
+            services.Add(Grpc.Reflection.V1.ServerReflection.BindService(reflection));
         });
 
     /// <summary>Starts a server with notes alone.</summary>

@@ -4,14 +4,14 @@ using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Commands;
 
-/// <summary>A deadline in the words of a command line.</summary>
-internal static partial class CallDeadline
+/// <summary>A time in the words of a command line.</summary>
+internal static partial class TimeText
 {
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(365);
 
     /// <summary>Returns the time of a text such as <c>500ms</c>.</summary>
-    /// <exception cref="ToolException">The text has another form, or the time is too long.</exception>
-    public static TimeSpan Parse(string text)
+    /// <exception cref="ToolException">The text has another form, or the time is not allowed.</exception>
+    public static TimeSpan Parse(string text, string option, bool mayBeZero = false)
     {
         Match match = Form().Match(text);
         if (match.Success)
@@ -24,15 +24,15 @@ internal static partial class CallDeadline
                 "h" => 3600,
                 _ => 1,
             };
-            if (seconds > 0 && seconds <= s_longest.TotalSeconds)
+            if ((seconds > 0 || mayBeZero) && seconds <= s_longest.TotalSeconds)
             {
                 return TimeSpan.FromSeconds(seconds);
             }
         }
 
+        string least = mayBeZero ? "a time of 0 or more" : "a time above 0";
         throw new ToolException(
-            ExitCode.BadInput,
-            $"A deadline is a time above 0 and up to a year, such as 500ms, 5s, 2m or 1h; not '{text}'.");
+            ExitCode.BadInput, $"{option} is {least} and up to a year, such as 500ms, 5s, 2m or 1h; not '{text}'.");
     }
 
     [GeneratedRegex(@"^(?<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?<unit>ms|s|m|h)?\z")]

@@ -1,0 +1,18 @@
+namespace RpcOverShm.Tool.Output;
+
+/// <summary>The names of processes, as the system has them.</summary>
+internal static class ProcessName
+{
+    /// <summary>Returns the name of a process; null if there is none here, as for another container's.</summary>
+    public static string? Of(int id)
+    {
+        try
+        {
+            return File.ReadAllText($"/proc/{id}/comm").TrimEnd('\n');
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,46 @@
+using System.Net.Sockets;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// The statistics of a server in another process, read from the page that it shares. The server writes the page while
+/// the socket is open. For one thread at a time.
+/// </summary>
+internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdentity server) : IDisposable
+{
+    // A write takes some microseconds, so a server that lives is met between two of them.
+    private const int MostTries = 1000;
+
+    private readonly byte[] _content = new byte[SharedPage.ContentBytes];
+
+    /// <summary>The server, as the kernel names it.</summary>
+    public PeerIdentity Server => server;
+
+    /// <summary>Whether the server has closed its end: the page does not change any more.</summary>
+    public bool HasEnded => DescriptorPassing.IsAtEnd(socket);
+
+    /// <summary>Returns the statistics of the last write.</summary>
+    /// <exception cref="ProtocolException">The page is malformed, or is being written without an end.</exception>
+    public StatisticsPage Read()
+    {
+        for (int tries = 0; tries < MostTries; tries++)
+        {
+            if (page.TryRead(_content))
+            {
+                return StatisticsPage.Decode(_content);
+            }
+
+            Thread.Yield();
+        }
+
+        throw new ProtocolException($"The statistics changed in each of {MostTries} reads.");
+    }
+
+    public void Dispose()
+    {
+        ForeignHandles.Shared.Close(socket);
+        page.Dispose();
+    }
+}
