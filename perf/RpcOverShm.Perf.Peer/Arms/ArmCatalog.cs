@@ -101,7 +101,7 @@ internal static class ArmCatalog
 
         public static CallsArm Rival { get; } = new("grpc-dotnet-uds", GrpcDotnet, Calls);
 
-        public static IArm? Find(string name) =>
+        public static CallsArm? Find(string name) =>
             name == Product.Name ? Product : name == Rival.Name ? Rival : null;
     }
 }

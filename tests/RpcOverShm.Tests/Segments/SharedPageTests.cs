@@ -1,6 +1,5 @@
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Segments;
-using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Segments;
 
