@@ -25,7 +25,8 @@ internal sealed class AwaitCallFix : CodeFixProvider
         if (root?.FindNode(context.Span, getInnermostNodeForTie: true) is InvocationExpressionSyntax call
             && call.Expression is MemberAccessExpressionSyntax method
             && call.FirstAncestorOrSelf<MethodDeclarationSyntax>() is { } around
-            && around.Modifiers.Any(SyntaxKind.AsyncKeyword))
+            && around.Modifiers.Any(SyntaxKind.AsyncKeyword)
+            && !call.Ancestors().Any(node => node is LockStatementSyntax or CatchFilterClauseSyntax))
         {
             context.RegisterCodeFix(
                 CodeAction.Create(

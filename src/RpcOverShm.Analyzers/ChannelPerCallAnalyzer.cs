@@ -55,12 +55,17 @@ internal sealed class ChannelPerCallAnalyzer : DiagnosticAnalyzer
             return null;
         }
 
-        if (types.IsInServiceMethod(creation, containingSymbol))
+        if (types.IsInServiceMethod(creation, containingSymbol)
+            && !IsStreaming((IMethodSymbol)containingSymbol)
+            && !CallsOf(KnownTypes.Root(creation), types).Any(IsStreaming)
+            && IsOfOneAddress(AddressOf(creation), null))
         {
             return "call of the service method";
         }
 
-        return LoopAround(creation) is { } loop && IsOfOneAddress(creation, loop) && MakesUnaryCalls(loop, types)
+        return LoopAround(creation) is { } loop
+            && IsOfOneAddress(AddressOf(creation), loop)
+            && MakesUnaryCalls(loop, types)
             ? "turn of the loop"
             : null;
     }
@@ -102,28 +107,68 @@ internal sealed class ChannelPerCallAnalyzer : DiagnosticAnalyzer
         return null;
     }
 
-    // Made of what does not change within the loop: a program may well ask one server after another.
-    private static bool IsOfOneAddress(IInvocationOperation creation, ILoopOperation loop) =>
-        KnownTypes.FirstArgument(creation.Arguments).DescendantsAndSelf().All(
-            part => part switch
+    private static IOperation AddressOf(IInvocationOperation creation) =>
+        KnownTypes.FirstArgument(creation.Arguments);
+
+    // Made of what does not change within the loop, or from one call of a service method to another if there is no
+    // loop: a program may well ask one server after another.
+    private static bool IsOfOneAddress(IOperation address, ILoopOperation? loop) => address.DescendantsAndSelf().All(
+        part => part switch
+        {
+            ILocalReferenceOperation { Local: var local } =>
+                !IsAssigned(local, part, loop) && (loop is null
+                    ? IsFromOneAddress(local, part)
+                    : !local.DeclaringSyntaxReferences.Any(place => loop.Syntax.Span.Contains(place.Span))),
+            IFieldReferenceOperation { Field: var field } => !IsAssigned(field, part, loop),
+            IParameterReferenceOperation { Parameter: var parameter } =>
+                loop is not null && !IsAssigned(parameter, part, loop),
+            ILiteralOperation or IInstanceReferenceOperation or IConversionOperation or IBinaryOperation => true,
+            _ => part.ConstantValue.HasValue,
+        });
+
+    // A local of a service method that has its value from a declaration before its use.
+    private static bool IsFromOneAddress(ILocalSymbol local, IOperation use) =>
+        KnownTypes.Root(use).Descendants().OfType<IVariableDeclaratorOperation>().Any(declarator =>
+            SymbolEqualityComparer.Default.Equals(declarator.Symbol, local)
+            && declarator.Syntax.Span.End <= use.Syntax.SpanStart
+            && declarator.GetVariableInitializer() is { } initializer
+            && IsOfOneAddress(initializer.Value, null));
+
+    // Within the loop, or anywhere in the method if there is none.
+    private static bool IsAssigned(ISymbol variable, IOperation use, ILoopOperation? loop) =>
+        (loop ?? KnownTypes.Root(use)).Descendants().Any(reference =>
+            SymbolEqualityComparer.Default.Equals(VariableOf(reference), variable)
+            && KnownTypes.Outside(reference) switch
             {
-                ILocalReferenceOperation { Local: var local } =>
-                    !local.DeclaringSyntaxReferences.Any(place => loop.Syntax.Span.Contains(place.Span)),
-                ILiteralOperation or IFieldReferenceOperation or IParameterReferenceOperation => true,
-                IInstanceReferenceOperation or IConversionOperation or IBinaryOperation => true,
-                _ => part.ConstantValue.HasValue,
+                IAssignmentOperation assignment => KnownTypes.Inside(assignment.Target) == reference,
+                IArgumentOperation argument => argument.Parameter is { RefKind: RefKind.Ref or RefKind.Out },
+                IIncrementOrDecrementOperation or ITupleOperation => true,
+                _ => false,
             });
+
+    private static ISymbol? VariableOf(IOperation reference) => reference switch
+    {
+        ILocalReferenceOperation { Local: var local } => local,
+        IFieldReferenceOperation { Field: var field } => field,
+        IParameterReferenceOperation { Parameter: var parameter } => parameter,
+        _ => null,
+    };
 
     // A loop inside of it, or a stream, may make the channel last.
     private static bool MakesUnaryCalls(ILoopOperation loop, KnownTypes types)
     {
-        IMethodSymbol[] calls =
-        [
-            .. loop.Body.Descendants().OfType<IInvocationOperation>().Select(call => call.TargetMethod)
-                .Where(method => types.IsClient(method.ContainingType)),
-        ];
+        IMethodSymbol[] calls = [.. CallsOf(loop.Body, types)];
         return calls.Length > 0
-            && !calls.Any(method => method.ReturnType.Name.EndsWith("StreamingCall", StringComparison.Ordinal))
+            && !calls.Any(IsStreaming)
             && !loop.Body.Descendants().OfType<ILoopOperation>().Any();
     }
+
+    private static IEnumerable<IMethodSymbol> CallsOf(IOperation body, KnownTypes types) =>
+        body.Descendants().OfType<IInvocationOperation>().Select(call => call.TargetMethod)
+            .Where(method => types.IsClient(method.ContainingType));
+
+    // A method of a client, or of a service.
+    private static bool IsStreaming(IMethodSymbol method) =>
+        method.ReturnType.Name.EndsWith("StreamingCall", StringComparison.Ordinal)
+        || method.Parameters.Any(parameter => parameter.Type.Name is "IAsyncStreamReader" or "IServerStreamWriter");
 }

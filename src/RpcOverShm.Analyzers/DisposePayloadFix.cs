@@ -22,7 +22,8 @@ internal sealed class DisposePayloadFix : CodeFixProvider
     public override async Task RegisterCodeFixesAsync(CodeFixContext context)
     {
         SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root?.FindNode(context.Span) is VariableDeclaratorSyntax
+        if (!context.Diagnostics.Any(found => found.Properties.ContainsKey(PayloadDisposalAnalyzer.Outlives))
+            && root?.FindNode(context.Span) is VariableDeclaratorSyntax
             {
                 Parent: VariableDeclarationSyntax
                 {

@@ -12,6 +12,12 @@ namespace RpcOverShm.Analyzers;
 [DiagnosticAnalyzer(LanguageNames.CSharp)]
 internal sealed class PayloadDisposalAnalyzer : DiagnosticAnalyzer
 {
+    /// <summary>The property of a diagnostic whose payload is in use when its block ends: it has no fix.</summary>
+    internal const string Outlives = "Outlives";
+
+    private static readonly ImmutableDictionary<string, string?> s_outlives =
+        ImmutableDictionary<string, string?>.Empty.Add(Outlives, null);
+
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics { get; } = [Rules.PayloadNotDisposed];
 
     public override void Initialize(AnalysisContext context)
@@ -44,7 +50,10 @@ internal sealed class PayloadDisposalAnalyzer : DiagnosticAnalyzer
         if (isOwner && !IsDisposedOrPassedOn(declarator, types))
         {
             context.ReportDiagnostic(Diagnostic.Create(
-                Rules.PayloadNotDisposed, declarator.Symbol.Locations[0], $"'{declarator.Symbol.Name}'"));
+                Rules.PayloadNotDisposed,
+                declarator.Symbol.Locations[0],
+                ReferencesTo(declarator).Any(MayOutliveItsBlock) ? s_outlives : null,
+                $"'{declarator.Symbol.Name}'"));
         }
     }
 
@@ -99,12 +108,36 @@ internal sealed class PayloadDisposalAnalyzer : DiagnosticAnalyzer
         type is { Name: "AsyncUnaryCall" or "AsyncClientStreamingCall", ContainingNamespace.Name: "Core" };
 
     private static bool IsReadAll(IOperation all) =>
-        KnownTypes.Inside(all) is IInvocationOperation { TargetMethod.Name: "ReadAllAsync" };
+        KnownTypes.Inside(all) is IInvocationOperation { TargetMethod: { Name: "ReadAllAsync" } method }
+        && method.ContainingNamespace.ToDisplayString() == "Grpc.Core";
 
     private static bool IsDisposedOrPassedOn(IVariableDeclaratorOperation declarator, KnownTypes types) =>
+        ReferencesTo(declarator).Any(reference => !IsOnlyUsed(reference, declarator, types));
+
+    private static IEnumerable<ILocalReferenceOperation> ReferencesTo(IVariableDeclaratorOperation declarator) =>
         KnownTypes.Root(declarator).Descendants().OfType<ILocalReferenceOperation>()
-            .Where(reference => SymbolEqualityComparer.Default.Equals(reference.Local, declarator.Symbol))
-            .Any(reference => !IsOnlyUsed(reference, declarator, types));
+            .Where(reference => SymbolEqualityComparer.Default.Equals(reference.Local, declarator.Symbol));
+
+    // A call with it, or a method of it, returns something to wait for, and is not awaited where it stands.
+    private static bool MayOutliveItsBlock(ILocalReferenceOperation reference)
+    {
+        IOperation? used = KnownTypes.Outside(reference);
+        if ((used is IArgumentOperation ? used.Parent : used) is not IInvocationOperation { Type: { } type } call
+            || !type.GetMembers().Any(member => member.Name == "GetAwaiter" || member.Name == "RequestStream"
+                || member.Name == "ResponseStream"))
+        {
+            return false;
+        }
+
+        IOperation? around = KnownTypes.Outside(call);
+        while (around is IPropertyReferenceOperation { Property.Name: "ResponseAsync" }
+            or IInvocationOperation { TargetMethod.Name: "ConfigureAwait" })
+        {
+            around = KnownTypes.Outside(around);
+        }
+
+        return around is not IAwaitOperation;
+    }
 
     // Members but Dispose are used; those who send it leave it to the caller.
     private static bool IsOnlyUsed(

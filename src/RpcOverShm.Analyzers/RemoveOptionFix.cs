@@ -3,6 +3,7 @@ using System.Composition;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CodeActions;
 using Microsoft.CodeAnalysis.CodeFixes;
+using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Analyzers;
@@ -21,16 +22,26 @@ internal sealed class RemoveOptionFix : CodeFixProvider
     public override async Task RegisterCodeFixesAsync(CodeFixContext context)
     {
         SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root?.FindNode(context.Span).FirstAncestorOrSelf<AssignmentExpressionSyntax>() is { } assignment)
+        if (root?.FindNode(context.Span).FirstAncestorOrSelf<AssignmentExpressionSyntax>() is { } assignment
+            && Removable(assignment) is { } removed)
         {
-            SyntaxNode removed = assignment.Parent is ExpressionStatementSyntax statement ? statement : assignment;
             context.RegisterCodeFix(
                 CodeAction.Create(
                     Title,
                     _ => Task.FromResult(context.Document.WithSyntaxRoot(
-                        root.RemoveNode(removed, SyntaxRemoveOptions.KeepNoTrivia)!)),
+                        root.RemoveNode(removed, SyntaxRemoveOptions.KeepUnbalancedDirectives)!)),
                     nameof(RemoveOptionFix)),
                 context.Diagnostics);
         }
     }
+
+    // What the code can do without: not the only statement of an 'if', the body of a lambda, or a value.
+    private static SyntaxNode? Removable(AssignmentExpressionSyntax assignment) => assignment.Parent switch
+    {
+        InitializerExpressionSyntax initializer when initializer.IsKind(SyntaxKind.ObjectInitializerExpression) =>
+            assignment,
+        ExpressionStatementSyntax { Parent: BlockSyntax } statement => statement,
+        ExpressionStatementSyntax { Parent: GlobalStatementSyntax global } => global,
+        _ => null,
+    };
 }

@@ -35,6 +35,11 @@ public class BlockingCallbackTests
         Verify.FixesAsync<BlockingCallbackAnalyzer, AwaitCallFix>(
             InAsyncMethod(statement), InAsyncMethod(fixedStatement));
 
+    [TestCase("lock (caller) { [|caller.SayHello(request)|]; }")]
+    [TestCase("try { } catch (Exception) when ([|caller.SayHello(request)|].Message == null) { }")]
+    public Task BlockingCall_WhereNothingCanBeAwaited_HasNoFix(string statement) =>
+        Verify.FixesAsync<BlockingCallbackAnalyzer, AwaitCallFix>(InAsyncMethod(statement), InAsyncMethod(statement));
+
     // Another server; a method that is no service method; a thread of its own; an awaited call; a one-way call.
     [TestCase("new Greeter.GreeterClient(Other).SayHello(request);")]
     [TestCase("await new Greeter.GreeterClient(context.GetShmSession().CreateCallInvoker()).SayHelloAsync(request);")]

@@ -52,6 +52,33 @@ public class ChannelOptionsTests
             }
         """);
 
+    [Test]
+    public Task Option_OfATopLevelStatement_IsRemovedByTheFix() =>
+        Verify.FixesProgramAsync<ChannelOptionsAnalyzer, RemoveOptionFix>(
+            """
+            var options = new ShmChannelOptions();
+            options.[|{|CS1061:HttpHandler|}|] = null;
+            options.MaxSendMessageSize = 1;
+            """,
+            """
+            var options = new ShmChannelOptions();
+            options.MaxSendMessageSize = 1;
+            """);
+
+    [TestCase("if (isSet) options.[|{|CS1061:HttpHandler|}|] = null;")]
+    [TestCase("Action later = () => options.[|{|CS1061:HttpHandler|}|] = null;")]
+    [TestCase("object value = options.[|{|CS1061:HttpHandler|}|] = new object();")]
+    public Task Option_ThatTheCodeNeeds_HasNoFix(string statement)
+    {
+        string code = $$"""
+            private static void Set(ShmChannelOptions options, bool isSet)
+            {
+                {{statement}}
+            }
+            """;
+        return Verify.FixesAsync<ChannelOptionsAnalyzer, RemoveOptionFix>(code, code);
+    }
+
     // An option that gRPC lacks too; a type of the user; an option that both have.
     [Test]
     public Task Option_OfAnotherKind_IsNotReported() => Verify.ReportsAsync<ChannelOptionsAnalyzer>("""

@@ -6,8 +6,30 @@ public class ChannelPerCallTests
     [TestCase("await using var channel = [|ShmChannel.ForAddress(Address, new ShmChannelOptions())|];")]
     [TestCase("using (var channel = [|ShmChannel.ForAddress(Address)|]) { }")]
     [TestCase("var channel = [|ShmChannel.ForAddress(Address)|]; await channel.ShutdownAsync();")]
+    [TestCase("string address = Address; using var channel = [|ShmChannel.ForAddress(address)|];")]
+    [TestCase("using var channel = [|ShmChannel.ForAddress(_address)|];")]
     public Task Channel_OfAServiceMethod_IsReported(string statements) =>
         Verify.ReportsAsync<ChannelPerCallAnalyzer>(InServiceMethod(statements));
+
+    // One server for each request, or an address that changes; a stream, which may last.
+    [TestCase("using var channel = ShmChannel.ForAddress(request.Name);")]
+    [TestCase("string address = request.Name; using var channel = ShmChannel.ForAddress(address);")]
+    [TestCase("string address = Address; address += 1; using var channel = ShmChannel.ForAddress(address);")]
+    [TestCase("_address = Environment.MachineName; using var channel = ShmChannel.ForAddress(_address);")]
+    [TestCase("using var channel = ShmChannel.ForAddress(Address); new Streamer(channel).GreetAll();")]
+    public Task Channel_OfAServiceMethodForAnotherReason_IsNotReported(string statements) =>
+        Verify.ReportsAsync<ChannelPerCallAnalyzer>(InServiceMethod(statements));
+
+    [Test]
+    public Task Channel_OfAStreamingServiceMethod_IsNotReported() =>
+        Verify.ReportsAsync<ChannelPerCallAnalyzer>(WithAddress("""
+            public async Task Watch(
+                HelloRequest request, IServerStreamWriter<HelloReply> replies, ServerCallContext context)
+            {
+                using var channel = ShmChannel.ForAddress(Address);
+                await Task.Delay(-1, context.CancellationToken);
+            }
+            """));
 
     [TestCase("for (int i = 0; i < 10; i++)", "Address")]
     [TestCase("foreach (string name in names)", "\"shm://greeter\"")]
@@ -25,6 +47,8 @@ public class ChannelPerCallTests
     [TestCase("using var channel = ShmChannel.ForAddress(name); ClientOf(channel).SayHello(Hello);")]
     [TestCase("using var channel = ShmChannel.ForAddress($\"shm://{name}\"); ClientOf(channel).SayHello(Hello);")]
     [TestCase("using var channel = ShmChannel.ForAddress(Next()); ClientOf(channel).SayHello(Hello);")]
+    [TestCase("using var c = ShmChannel.ForAddress(_address); ClientOf(c).SayHello(Hello); _address = name;")]
+    [TestCase("using var c = ShmChannel.ForAddress(prefix); ClientOf(c).SayHello(Hello); Change(ref prefix);")]
     [TestCase("using ShmChannel channel = ShmChannel.ForAddress(Address);")]
     [TestCase(
         "using var channel = ShmChannel.ForAddress(Address); while (true) { ClientOf(channel).SayHello(Hello); }")]
@@ -69,9 +93,9 @@ public class ChannelPerCallTests
         """);
 
     private static string InLoop(string loop, string statements) => WithAddress($$"""
-        private string _address = Address;
-
         private static string Next() => Address;
+
+        private static void Change(ref string address) => address += "1";
 
         private void Run(string[] names, string prefix)
         {
@@ -89,11 +113,18 @@ public class ChannelPerCallTests
 
         private ShmChannel _channel;
 
+        private string _address = Address;
+
         private static HelloRequest Hello => new();
 
         private static Greeter.GreeterClient ClientOf(ShmChannel channel) => new(channel);
 
         private static void Call(ShmChannel channel) => new Greeter.GreeterClient(channel).SayHello(Hello);
+
+        private sealed class Streamer(ChannelBase channel) : ClientBase(channel)
+        {
+            public AsyncServerStreamingCall<HelloReply> GreetAll() => throw new NotSupportedException();
+        }
 
         {{members}}
         """;

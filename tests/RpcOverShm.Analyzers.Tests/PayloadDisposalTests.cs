@@ -35,6 +35,7 @@ public class PayloadDisposalTests
     [TestCase("ShmPayload p = _field; Use(p.Length);")]
     [TestCase("Use(Reader.Current.Length);")]
     [TestCase("_field = await ShmPayload.ReadAsync(Stream, 100);")]
+    [TestCase("await foreach (ShmPayload p in Kept.ReadAllAsync()) { Use(p.Length); }")]
     public Task Payload_OfSomebodyElse_IsNotReported(string statements) =>
         Verify.ReportsAsync<PayloadDisposalAnalyzer>(InMethod(statements));
 
@@ -55,10 +56,32 @@ public class PayloadDisposalTests
             InMethod("ShmPayload [|p|] = await ShmPayload.ReadAsync(Stream, 100); Use(p.Length);"),
             InMethod("using ShmPayload p = await ShmPayload.ReadAsync(Stream, 100); Use(p.Length);"));
 
+    [TestCase("await Writer.WriteAsync(p);")]
+    [TestCase("await Writer.WriteAsync(p).ConfigureAwait(false);")]
+    [TestCase("_field = await Invoker.AsyncUnaryCall(Method, null, default, p).ResponseAsync.ConfigureAwait(false);")]
+    [TestCase("if (p.Length > 0) { await p.CopyToAsync(Stream); }")]
+    public Task Payload_OfAnAwaitedCall_IsDeclaredWithUsingByTheFix(string use) =>
+        Verify.FixesAsync<PayloadDisposalAnalyzer, DisposePayloadFix>(
+            InMethod($"ShmPayload [|p|] = ShmPayload.CopyOf(default); {use}"),
+            InMethod($"using ShmPayload p = ShmPayload.CopyOf(default); {use}"));
+
+    // 'using' would dispose it before it has been sent.
+    [TestCase("Task sent = Writer.WriteAsync(p);")]
+    [TestCase("ValueTask copied = p.CopyToAsync(Stream);")]
+    [TestCase("Invoker.AsyncUnaryCall(Method, null, default, p);")]
+    [TestCase("var call = Invoker.AsyncServerStreamingCall(Method, null, default, p);")]
+    public Task Payload_OfACallThatGoesOn_HasNoFix(string use)
+    {
+        string code = InMethod($"ShmPayload [|p|] = ShmPayload.CopyOf(default); {use}");
+        return Verify.FixesAsync<PayloadDisposalAnalyzer, DisposePayloadFix>(code, code);
+    }
+
     private static string InMethod(string statements) => $$"""
         private ShmPayload _field;
 
         private static System.IO.Stream Stream => System.IO.Stream.Null;
+
+        private static System.Threading.Channels.ChannelReader<ShmPayload> Kept => throw new NotSupportedException();
 
         private static CallInvoker Invoker => throw new NotSupportedException();
 

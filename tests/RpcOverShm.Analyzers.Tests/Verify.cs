@@ -39,14 +39,27 @@ internal static class Verify
     /// <summary>Checks them, and what becomes of them with the fix.</summary>
     public static Task FixesAsync<TAnalyzer, TFix>(string members, string fixedMembers)
         where TAnalyzer : DiagnosticAnalyzer, new()
+        where TFix : CodeFixProvider, new() =>
+        CodeAsync<TAnalyzer, TFix>(
+            InClass(members), InClass(fixedMembers), OutputKind.DynamicallyLinkedLibrary);
+
+    /// <summary>Checks the statements of a program, and what becomes of them with the fix.</summary>
+    public static Task FixesProgramAsync<TAnalyzer, TFix>(string statements, string fixedStatements)
+        where TAnalyzer : DiagnosticAnalyzer, new()
+        where TFix : CodeFixProvider, new() =>
+        CodeAsync<TAnalyzer, TFix>(Usings + statements, Usings + fixedStatements, OutputKind.ConsoleApplication);
+
+    private static Task CodeAsync<TAnalyzer, TFix>(string code, string fixedCode, OutputKind kind)
+        where TAnalyzer : DiagnosticAnalyzer, new()
         where TFix : CodeFixProvider, new()
     {
         var test = new CSharpCodeFixTest<TAnalyzer, TFix, DefaultVerifier>
         {
-            TestCode = InClass(members),
-            FixedCode = InClass(fixedMembers),
+            TestCode = code,
+            FixedCode = fixedCode,
             ReferenceAssemblies = new ReferenceAssemblies("net10.0"),
         };
+        test.TestState.OutputKind = kind;
         test.TestState.AdditionalReferences.AddRange(s_references);
         return test.RunAsync();
     }

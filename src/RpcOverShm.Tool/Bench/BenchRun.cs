@@ -17,7 +17,8 @@ internal sealed class BenchRun(BenchPlan plan, IReadOnlyList<RepeatedCall> conne
     private static readonly TimeSpan s_timerError = TimeSpan.FromMilliseconds(2);
 
     private readonly BenchResult _result = new();
-    private CancellationToken _stop;
+    private CancellationToken _user; // ends the whole
+    private CancellationToken _stop; // ends the warm-up or the measured part, also for calls beyond their grace
     private bool _isMeasured;
     private long _begun;
     private long _start;
@@ -41,20 +42,21 @@ internal sealed class BenchRun(BenchPlan plan, IReadOnlyList<RepeatedCall> conne
     /// <summary>Runs the load. A token that is cancelled ends it early, and the result has what came before.</summary>
     public async Task<BenchResult> RunAsync(CancellationToken cancellationToken)
     {
-        using var stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        _stop = stop.Token;
+        _user = cancellationToken;
         if (plan.WarmUp > TimeSpan.Zero)
         {
-            await RunAsync(plan.WarmUp, isMeasured: false, stop).ConfigureAwait(false);
+            await RunAsync(plan.WarmUp, isMeasured: false).ConfigureAwait(false);
         }
 
-        await RunAsync(plan.Duration, isMeasured: true, stop).ConfigureAwait(false);
+        await RunAsync(plan.Duration, isMeasured: true).ConfigureAwait(false);
         _result.Elapsed = Stopwatch.GetElapsedTime(_start);
         return _result;
     }
 
-    private async Task RunAsync(TimeSpan? length, bool isMeasured, CancellationTokenSource stop)
+    private async Task RunAsync(TimeSpan? length, bool isMeasured)
     {
+        using var stop = CancellationTokenSource.CreateLinkedTokenSource(_user);
+        _stop = stop.Token;
         _length = length;
         _isMeasured = isMeasured;
         Volatile.Write(ref _begun, 0);
@@ -118,7 +120,7 @@ internal sealed class BenchRun(BenchPlan plan, IReadOnlyList<RepeatedCall> conne
         if (_isMeasured && _length is { } length && _lost is null)
         {
             double all = Math.Min(length.TotalSeconds * rate, plan.Total ?? double.MaxValue);
-            _result.NotBegun = Math.Max(0, (long)all - number);
+            _result.NotBegun = _user.IsCancellationRequested ? 0 : Math.Max(0, (long)all - number);
         }
 
         for (int i = 0; i < plan.Callers; i++)
@@ -182,9 +184,15 @@ internal sealed class BenchRun(BenchPlan plan, IReadOnlyList<RepeatedCall> conne
 
     private void RecordFailure(Status status)
     {
-        if (_isMeasured && !(_stop.IsCancellationRequested && status.StatusCode == StatusCode.Cancelled))
+        if (!_isMeasured || (_user.IsCancellationRequested && status.StatusCode == StatusCode.Cancelled))
         {
-            _result.Record(status);
+            return;
         }
+
+        bool isBeyondGrace = _stop.IsCancellationRequested && status.StatusCode == StatusCode.Cancelled;
+        _result.Record(isBeyondGrace
+            ? new Status(
+                StatusCode.DeadlineExceeded, $"The call did not end within {Grace.TotalSeconds} s after the load.")
+            : status);
     }
 }

@@ -7,7 +7,7 @@ namespace RpcOverShm.Tool.Commands;
 /// <summary>A time in the words of a command line.</summary>
 internal static partial class TimeText
 {
-    private static readonly TimeSpan s_longest = TimeSpan.FromDays(365);
+    private static readonly TimeSpan s_longest = TimeSpan.FromDays(30);
 
     /// <summary>Returns the time of a text such as <c>500ms</c>.</summary>
     /// <exception cref="ToolException">The text has another form, or the time is not allowed.</exception>
@@ -32,7 +32,7 @@ internal static partial class TimeText
 
         string least = mayBeZero ? "a time of 0 or more" : "a time above 0";
         throw new ToolException(
-            ExitCode.BadInput, $"{option} is {least} and up to a year, such as 500ms, 5s, 2m or 1h; not '{text}'.");
+            ExitCode.BadInput, $"{option} is {least} and up to 30 days, such as 500ms, 5s, 2m or 1h; not '{text}'.");
     }
 
     [GeneratedRegex(@"^(?<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?<unit>ms|s|m|h)?\z")]

@@ -40,7 +40,7 @@ internal sealed class TopCommand
     {
         var top = new TopCommand(console, common);
         var command = new Command(
-            "top", "Show the load of a server's connections; only for the server's own user and root.");
+            "top", "Show the load of a server's connections; only for the server's own user.");
         command.Add(common.Address);
         command.Add(top._interval);
         command.Add(top._count);

@@ -152,7 +152,8 @@ internal sealed class DirectoryChecks(EndpointDirectory directory, DefaultDirect
         }
 
         int alive = all.Count(one => one.IsAlive);
-        yield return Finding.Ok(Servers, $"{alive switch { 0 => "None runs", 1 => "One runs", _ => $"{alive} run" }} in {Path}.");
+        string running = alive switch { 0 => "None runs", 1 => "One runs", _ => $"{alive} run" };
+        yield return Finding.Ok(Servers, $"{running} in {Path}.");
     }
 
     // The usual reason why a client finds no server: the two have chosen different directories.

@@ -8,7 +8,8 @@ internal static class ProcessName
     {
         try
         {
-            return File.ReadAllText($"/proc/{id}/comm").TrimEnd('\n');
+            // A process names itself: a line feed or a tab would break a table.
+            return File.ReadAllText($"/proc/{id}/comm").TrimEnd('\n').Replace('\n', ' ').Replace('\t', ' ');
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

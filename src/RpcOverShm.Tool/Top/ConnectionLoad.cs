@@ -28,7 +28,7 @@ internal sealed class ConnectionLoad
     public double StallsPerSecond => PerSecond(Now.Stalls, _before.Stalls);
 
     /// <summary>The calls whose latency was measured.</summary>
-    public long Samples => _latencies.Sum();
+    public double Samples => _latencies.Sum(static count => (double)count);
 
     /// <summary>Returns the loads between two looks, the busiest first.</summary>
     public static IReadOnlyList<ConnectionLoad> Between(StatisticsPage before, StatisticsPage now)

@@ -94,7 +94,9 @@ internal sealed class TopView(string address, int processId, StatisticsPage page
             : $"{Number(loads.Sum(load => load.CallsPerSecond))} calls/s"));
 
     private static string NameOf(long processId) =>
-        ProcessName.Of((int)processId) is { } name ? $"{processId} {name}" : $"{processId}";
+        processId <= int.MaxValue && ProcessName.Of((int)processId) is { } name
+            ? $"{processId} {name}"
+            : $"{processId}";
 
     private static string Time(double? nanoseconds) => nanoseconds is { } time ? Latency.Text(time) : "-";
 

@@ -50,7 +50,9 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
             return 0;
         }
 
-        uint unread = unchecked(new SharedWord(ref writer.Tail).Read() - new SharedWord(ref reader.Head).Read());
+        // The head first: one that moves on meanwhile cannot pass the tail.
+        uint head = new SharedWord(ref reader.Head).Read();
+        uint unread = unchecked(new SharedWord(ref writer.Tail).Read() - head);
         long most = Math.Max(writer.FirstCapacity, writer.SecondCapacity);
         Leave();
         return Math.Min(unread, most);

@@ -200,6 +200,7 @@ internal sealed class RendezvousLock : IDisposable
             int length = RandomAccess.Read(file, bytes, 0);
             string[] lines = Encoding.ASCII.GetString(bytes[..length]).TrimEnd('\n').Split('\n');
             return lines.Length <= 2
+                && (lines.Length < 2 || lines[1].All(static letter => char.IsAsciiDigit(letter) || letter == '.'))
                 && int.TryParse(lines[0], NumberStyles.None, CultureInfo.InvariantCulture, out int id)
                 ? new LockHolder(id, lines.Length > 1 ? lines[1] : null)
                 : default;

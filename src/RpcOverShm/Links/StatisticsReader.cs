@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -10,8 +11,8 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdentity server) : IDisposable
 {
-    // A write takes some microseconds, so a server that lives is met between two of them.
-    private const int MostTries = 1000;
+    // A write takes some microseconds, unless its thread has no processor meanwhile.
+    private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(1);
 
     private readonly byte[] _content = new byte[SharedPage.ContentBytes];
 
@@ -25,17 +26,15 @@ internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdent
     /// <exception cref="ProtocolException">The page is malformed, or is being written without an end.</exception>
     public StatisticsPage Read()
     {
-        for (int tries = 0; tries < MostTries; tries++)
+        for (long begun = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(begun) < s_longest; Thread.Yield())
         {
             if (page.TryRead(_content))
             {
                 return StatisticsPage.Decode(_content);
             }
-
-            Thread.Yield();
         }
 
-        throw new ProtocolException($"The statistics changed in each of {MostTries} reads.");
+        throw new ProtocolException($"The statistics were being written for {s_longest.TotalSeconds} s.");
     }
 
     public void Dispose()

@@ -17,9 +17,13 @@ internal sealed class StatisticsReaders
     /// <summary>The most readers at a time. A reader costs a descriptor.</summary>
     public const int MaxReaders = 4;
 
+    /// <summary>The most requests that wait at a time.</summary>
+    public const int MaxRequests = 16;
+
     /// <summary>The time between two writes of the page.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromMilliseconds(500);
 
+    private static readonly string s_requestLimit = $"{nameof(StatisticsReaders)}.{nameof(MaxRequests)}";
     private static readonly string s_limit = $"{nameof(StatisticsReaders)}.{nameof(MaxReaders)}";
 
     private readonly ConnectionSettings _settings;
@@ -27,6 +31,7 @@ internal sealed class StatisticsReaders
     private readonly Action _onUnwatched;
     private readonly UninterruptibleLock _lock = new();
     private readonly List<Socket> _readers = [];
+    private int _asked; // requests that wait for a thread of the pool, or are being answered
     private readonly BackgroundTimer _timer;
     private SharedPage? _page;
     private byte[] _content = []; // of the page, while there is one
@@ -44,10 +49,33 @@ internal sealed class StatisticsReaders
     }
 
     /// <summary>
-    /// Answers a client, on a thread of the pool: it is the door that calls this, which makes no memory.
+    /// Answers a client, on a thread of the pool: it is the door that calls this, which makes no memory. Who may not
+    /// read, and who asks while too many others do, is refused at once.
     /// </summary>
-    public void Answer(StatisticsRequest request) => PoolWork.Queue(
-        static work => work.Readers.Admit(work.Request), (Readers: this, Request: request));
+    public void Answer(StatisticsRequest request)
+    {
+        // Root can read the memory of any process.
+        if (!request.Client.IsTrusted)
+        {
+            ServerHandshake.Refuse(
+                request.Socket,
+                _settings,
+                RefusalReason.AccessDenied,
+                "Access denied. Only the user of a server and root may read its statistics.");
+            return;
+        }
+
+        if (Interlocked.Increment(ref _asked) > MaxRequests)
+        {
+            Interlocked.Decrement(ref _asked);
+            var reached = new ReachedLimit(
+                s_requestLimit, MaxRequests, $"{MaxRequests} programs wait for its statistics");
+            ServerHandshake.RefuseFull(request.Socket, _settings, reached);
+            return;
+        }
+
+        PoolWork.Queue(static work => work.Readers.Admit(work.Request), (Readers: this, Request: request));
+    }
 
     /// <summary>Lets all readers go. Called once, when the server has stopped.</summary>
     public void Stop()
@@ -65,17 +93,6 @@ internal sealed class StatisticsReaders
 
     private void Admit(StatisticsRequest request)
     {
-        // Root can read the memory of any process.
-        if (!request.Client.IsTrusted)
-        {
-            ServerHandshake.Refuse(
-                request.Socket,
-                _settings,
-                RefusalReason.AccessDenied,
-                "Access denied. Only the user of a server and root may read its statistics.");
-            return;
-        }
-
         try
         {
             using (_lock.Enter())
@@ -83,9 +100,14 @@ internal sealed class StatisticsReaders
                 Add(request);
             }
         }
-        catch (Exception exception) when (exception is SegmentException or IOException)
+        catch (Exception exception)
         {
+            // No failure, not even a lack of memory, may end the process: nobody else would catch it here.
             ServerHandshake.Refuse(request.Socket, _settings, RefusalReason.NoResources, exception.Message);
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _asked);
         }
     }
 
@@ -141,9 +163,16 @@ internal sealed class StatisticsReaders
         {
             RemoveGone();
             EndPageIfUnread();
-            if (_page is not null)
+            try
             {
-                Write(_page);
+                if (_page is not null)
+                {
+                    Write(_page);
+                }
+            }
+            catch (OutOfMemoryException)
+            {
+                // The page stays as it is until the next time. Nobody else would catch it on a timer's thread.
             }
         }
     }

@@ -12,7 +12,13 @@ internal sealed partial class ServerConnection
     public LatencyCounts? Latencies => Volatile.Read(ref _latencies);
 
     /// <summary>Begins to measure the latencies of some calls, unless that has begun.</summary>
-    public void BeginStatistics() => Interlocked.CompareExchange(ref _latencies, new LatencyCounts(), null);
+    public void BeginStatistics()
+    {
+        if (Latencies is null)
+        {
+            Interlocked.CompareExchange(ref _latencies, new LatencyCounts(), null);
+        }
+    }
 
     /// <summary>Ends to measure.</summary>
     public void EndStatistics() => Volatile.Write(ref _latencies, null);

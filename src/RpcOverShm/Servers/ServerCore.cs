@@ -142,11 +142,12 @@ internal sealed class ServerCore
         [
             .. Connections.Where(one => one.Connection.CloseReason is null).OrderBy(one => one.Session!.Number),
         ];
-        Array.ForEach(open, one => one.BeginStatistics());
+        ServerConnection[] shown = [.. open.Take(mostRows)];
+        Array.ForEach(shown, one => one.BeginStatistics());
 
         // The clock of the time stamps is CLOCK_MONOTONIC, and begins at 0.
         long now = (long)Stopwatch.GetElapsedTime(0).TotalNanoseconds;
-        return new StatisticsPage(now, open.Length, [.. open.Take(mostRows).Select(one => one.GetStatistics())]);
+        return new StatisticsPage(now, open.Length, [.. shown.Select(one => one.GetStatistics())]);
     }
 
     private void EndStatistics()

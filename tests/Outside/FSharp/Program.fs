@@ -51,7 +51,8 @@ let waitForEndOfInput () =
 let serve () =
     task {
         // snippet: server
-        use server = new ShmServer("shm://outside")
+        use loggers = LoggerFactory.Create(fun logging -> logging.AddConsole() |> ignore)
+        use server = new ShmServer("shm://outside", ShmServerOptions(LoggerFactory = loggers))
         server.Services.Add(Notes.BindService(NotesService()))
         do! server.StartAsync()
         waitForEndOfInput ()

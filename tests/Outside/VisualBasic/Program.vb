@@ -29,7 +29,8 @@ Friend Module Program
 
     Private Async Function ServeAsync() As Task
         ' snippet: server
-        Using server As New ShmServer("shm://outside")
+        Using loggers = LoggerFactory.Create(Sub(logging) logging.AddConsole()),
+            server As New ShmServer("shm://outside", New ShmServerOptions With {.LoggerFactory = loggers})
             server.Services.Add(Notes.BindService(New NotesService()))
             Await server.StartAsync()
             WaitForEndOfInput()

@@ -4,6 +4,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
 /// <summary>The figures of a server's connections, as a program reads them while calls run, wait and end.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class StatisticsTests
 {
     private const int Running = 2;

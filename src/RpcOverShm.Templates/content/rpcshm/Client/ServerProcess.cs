@@ -19,14 +19,21 @@ internal sealed class ServerProcess : IAsyncDisposable
     {
         using var timeout = new CancellationTokenSource(TimeSpan.FromSeconds(30));
         Task connected = channel.ConnectAsync(timeout.Token);
-        ConnectivityState state;
-        while ((state = channel.State) is ConnectivityState.Idle or ConnectivityState.Connecting)
+        ConnectivityState state = channel.State;
+        while (!connected.IsCompleted && state is ConnectivityState.Idle or ConnectivityState.Connecting)
         {
-            await channel.WaitForStateChangedAsync(state);
+            await Task.WhenAny(connected, channel.WaitForStateChangedAsync(state, timeout.Token));
+            state = channel.State;
         }
 
-        ServerProcess? server = state == ConnectivityState.Ready ? null : Start();
-        await connected;
+        if (connected.IsCompleted || state == ConnectivityState.Ready)
+        {
+            await connected;
+            return null;
+        }
+
+        ServerProcess server = Start();
+        await server.WaitForAsync(connected);
         return server;
     }
 
@@ -36,6 +43,18 @@ internal sealed class ServerProcess : IAsyncDisposable
         _process.StandardInput.Close();
         await _process.WaitForExitAsync();
         _process.Dispose();
+    }
+
+    // If the server ends, there is nothing to wait for, unless another client has started one at the same moment.
+    private async Task WaitForAsync(Task connected)
+    {
+        await Task.WhenAny(connected, _process.WaitForExitAsync());
+        if (!connected.IsCompleted && await Task.WhenAny(connected, Task.Delay(1000)) != connected)
+        {
+            throw new InvalidOperationException($"The server has ended with exit code {_process.ExitCode}.");
+        }
+
+        await connected;
     }
 
     private static ServerProcess Start()

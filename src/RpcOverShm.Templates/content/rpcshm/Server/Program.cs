@@ -1,3 +1,9 @@
+#if (!codeFirst)
+using Grpc.Health.V1;
+using Grpc.HealthCheck;
+using Grpc.Reflection;
+using Grpc.Reflection.V1;
+#endif
 using Microsoft.Extensions.Logging;
 #if (codeFirst)
 using ProtoBuf.Grpc;
@@ -21,6 +27,12 @@ await using var server = new ShmServer("shm://rpcshm_name", options);
 server.Services.AddCodeFirst(new GreeterService());
 #else
 server.Services.Add(Greeter.BindService(new GreeterService()));
+
+// What tools such as rpcshm ask: whether the server is well, and which services and messages it has.
+var health = new HealthServiceImpl();
+health.SetStatus("", HealthCheckResponse.Types.ServingStatus.Serving);
+server.Services.Add(Health.BindService(health));
+server.Services.Add(ServerReflection.BindService(new ReflectionV1ServiceImpl(Greeter.Descriptor, Health.Descriptor)));
 #endif
 await server.StartAsync();
 Console.WriteLine($"The server serves {server.Address}. Enter stops it.");
