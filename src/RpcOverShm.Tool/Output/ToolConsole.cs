@@ -166,10 +166,16 @@ internal sealed class ToolConsole
         return visible.ToString();
     }
 
-    // The console's own writer drops what nobody reads, and a command would go on for ever.
+    // The console's own stream drops what nobody reads, and a command would go on for ever. Into a file it is the right
+    // one: the other would leave the offset, which the next command of a shell shares, where it is.
     private static StreamWriter OpenRedirected()
     {
-        var stream = new FileStream(new SafeFileHandle(1, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+        Stream stream = new FileStream(new SafeFileHandle(1, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+        if (stream.CanSeek)
+        {
+            stream = Console.OpenStandardOutput();
+        }
+
         return new StreamWriter(stream, new UTF8Encoding(encoderShouldEmitUTF8Identifier: false)) { AutoFlush = true };
     }
 

@@ -17,11 +17,12 @@ public class PoolWorkItemTests
     public async Task LargeUnaryCalls_ThatRunInline_LeaveThePoolAlone() =>
         Assert.That(await CountWorkItemsAsync(ShmSchedulingMode.Inline), Is.LessThan(Calls));
 
-    // One work item per call, for any number of records: the method starts when the whole request is there.
+    // One work item per call, for any number of records: the method starts when the whole request is there. One for
+    // each record would be 64 and more. On a busy machine a call that waits long has further ones, of its readers.
     [Test]
     public async Task LargeUnaryCalls_ThatRunOnThePool_QueueOneWorkItemEach() =>
         Assert.That(
-            await CountWorkItemsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
+            await CountWorkItemsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3));
 
     /// <summary>Counts the work items of both ends. An item is counted after its answer was sent.</summary>
     private static async Task<long> CountWorkItemsAsync(ShmSchedulingMode mode, int atLeast = 0)

@@ -67,6 +67,22 @@ public class CommandLineTests
         Assert.That(lines, Has.Length.EqualTo(1), "the first line, and no complaint");
     }
 
+    // The commands of a shell share one open file.
+    [Test]
+    public async Task Tool_IntoAFile_WritesBehindWhatIsThere()
+    {
+        using var directory = new TestDirectory();
+        string file = directory.Combine("out");
+        string[] script = ["-c", "{ \"$@\"; \"$@\"; } > \"$0\"", file, .. ToolProcess.CommandOf("--version")];
+
+        using var shell = Process.Start(new ProcessStartInfo("bash", script))!;
+        await shell.WaitForExitAsync().Bounded();
+
+        string[] lines = await File.ReadAllLinesAsync(file);
+        Assert.That(lines, Has.Length.EqualTo(2));
+        Assert.That(lines[0], Is.Not.Empty.And.EqualTo(lines[1]));
+    }
+
     [TestCase("services {0}")]
     [TestCase("describe {0}")]
     [TestCase("describe {0} Note")]
