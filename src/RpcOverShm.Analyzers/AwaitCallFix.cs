@@ -1,7 +1,5 @@
-using System.Collections.Immutable;
 using System.Composition;
 using Microsoft.CodeAnalysis;
-using Microsoft.CodeAnalysis.CodeActions;
 using Microsoft.CodeAnalysis.CodeFixes;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -11,32 +9,16 @@ namespace RpcOverShm.Analyzers;
 /// <summary>Awaits a blocking call, in a method that is async already.</summary>
 [ExportCodeFixProvider(LanguageNames.CSharp)]
 [Shared]
-internal sealed class AwaitCallFix : CodeFixProvider
+internal sealed class AwaitCallFix() : NodeFix("Await the call", Rules.BlockingCallback)
 {
-    private const string Title = "Await the call";
-
-    public override ImmutableArray<string> FixableDiagnosticIds { get; } = [Rules.BlockingCallback.Id];
-
-    public override FixAllProvider GetFixAllProvider() => WellKnownFixAllProviders.BatchFixer;
-
-    public override async Task RegisterCodeFixesAsync(CodeFixContext context)
-    {
-        SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root?.FindNode(context.Span, getInnermostNodeForTie: true) is InvocationExpressionSyntax call
+    protected override SyntaxNode? Fixed(SyntaxNode root, CodeFixContext context) =>
+        root.FindNode(context.Span, getInnermostNodeForTie: true) is InvocationExpressionSyntax call
             && call.Expression is MemberAccessExpressionSyntax method
             && call.FirstAncestorOrSelf<MethodDeclarationSyntax>() is { } around
             && around.Modifiers.Any(SyntaxKind.AsyncKeyword)
-            && !call.Ancestors().Any(node => node is LockStatementSyntax or CatchFilterClauseSyntax))
-        {
-            context.RegisterCodeFix(
-                CodeAction.Create(
-                    Title,
-                    _ => Task.FromResult(
-                        context.Document.WithSyntaxRoot(root.ReplaceNode(call, Awaited(call, method)))),
-                    nameof(AwaitCallFix)),
-                context.Diagnostics);
-        }
-    }
+            && !call.Ancestors().Any(node => node is LockStatementSyntax or CatchFilterClauseSyntax)
+            ? root.ReplaceNode(call, Awaited(call, method))
+            : null;
 
     private static ExpressionSyntax Awaited(InvocationExpressionSyntax call, MemberAccessExpressionSyntax method)
     {
