@@ -26,6 +26,8 @@ internal abstract class NodeFix(string title, DiagnosticDescriptor rule) : CodeF
         }
     }
 
-    /// <summary>Returns the document with the fix; null if there is none that surely compiles and means the same.</summary>
+    /// <summary>
+    /// Returns the document with the fix; null if there is none that surely compiles and means the same.
+    /// </summary>
     protected abstract SyntaxNode? Fixed(SyntaxNode root, CodeFixContext context);
 }

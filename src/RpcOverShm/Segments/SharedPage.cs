@@ -115,9 +115,9 @@ internal sealed unsafe class SharedPage : IDisposable
         }
 
         new ReadOnlySpan<byte>(Content, Math.Min(copy.Length, ContentBytes)).CopyTo(copy);
+        Interlocked.MemoryBarrier(); // LoadLoad: the content is read before the number is read again.
 
-        // SYNC statistics-sequence: unchanged, if the copy is of one moment. LoadLoad: the content is read before.
-        Interlocked.MemoryBarrier();
+        // SYNC statistics-sequence: unchanged, if the copy is of one moment.
         return SharedMemoryOrder.ReadAcquire(ref Sequence) == before;
     }
 
