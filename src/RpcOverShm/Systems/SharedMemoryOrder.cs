@@ -1,6 +1,6 @@
 using System.Runtime.CompilerServices;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The accessors for words of shared memory; all code must use them. Each name states its memory order, which a plain

@@ -1,4 +1,4 @@
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Systems;
 
 /// <summary>A failure to create, pass, check or map a segment. The message names the step and the reason.</summary>
 internal sealed class SegmentException(string message, Exception? inner = null) : Exception(message, inner)

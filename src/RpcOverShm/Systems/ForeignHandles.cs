@@ -1,12 +1,11 @@
 using System.Diagnostics;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Systems;
 
 /// <summary>
-/// Closes what a peer has passed, and the sockets that may hold such descriptors unread, on threads of its own that
+/// Closes what a peer has passed, and the wires that may hold such handles unread, on threads of its own that
 /// nobody waits for. Such a close may take as long as the peer likes: that of a TCP socket waits for SO_LINGER, that of
 /// a file on FUSE for the peer's answer. Any thread may use it.
 /// </summary>
@@ -54,18 +53,18 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// <summary>The number of closes that are in progress.</summary>
     public int Closing => Volatile.Read(ref _closing);
 
-    /// <summary>Closes a descriptor that a peer has passed. Returns at once.</summary>
-    public void Close(SafeHandle handle) => Add(handle);
+    /// <summary>Closes what a peer has passed, or a door's, whose clients may have. Returns at once.</summary>
+    public void Close(IDisposable handle) => Add(handle);
 
     /// <summary>
-    /// Closes a socket. Returns at once; the peer sees the end at once, and operations in progress on the socket end. A
-    /// socket without unread data does not wait behind closes that hang.
+    /// Closes a wire. Returns at once; the peer sees the end at once, and operations in progress on the wire end. A
+    /// wire without unread data does not wait behind closes that hang.
     /// </summary>
-    public void Close(Socket socket)
+    public void Close(Wire wire)
     {
         // After this the peer can send nothing more.
-        SocketCalls.ShutDown(socket);
-        (SocketCalls.IsDrained(socket) ? s_harmless : this).Add(socket);
+        wire.ShutDown();
+        (wire.IsDrained ? s_harmless : this).Add(wire);
     }
 
     private void Add(IDisposable handle)
@@ -162,23 +161,15 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
         }
     }
 
-    // If another thread uses a socket at this moment, the close happens on that one. So a second descriptor of the
-    // socket is closed here last.
     private static void Release(IDisposable handle)
     {
-        int last = handle is Socket socket ? SocketCalls.Duplicate(socket) : -1;
         try
         {
             handle.Dispose();
         }
-        catch (Exception exception) when (exception is IOException or SocketException)
+        catch (IOException)
         {
             // Nobody is left to tell.
-        }
-
-        if (last >= 0)
-        {
-            _ = LinuxNative.Close(last);
         }
     }
 }

@@ -1,4 +1,4 @@
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The failure to make a connection or a listener. The message names the address and the file that was tried.

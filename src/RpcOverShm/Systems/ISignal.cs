@@ -1,6 +1,7 @@
-using RpcOverShm.Segments;
 
-namespace RpcOverShm.Signals;
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Systems;
 
 /// <summary>
 /// Puts threads to sleep until a shared word changes, and wakes the sleepers on a word: the interface to the operating
@@ -12,8 +13,22 @@ namespace RpcOverShm.Signals;
 /// so that an event in between is not lost.
 /// </para>
 /// </summary>
-internal interface ISignal
+internal interface ISignal : IDisposable
 {
+    /// <summary>
+    /// The handles that the peer needs to wake this side's sleepers: they go with the hello, behind that of the memory.
+    /// </summary>
+    IReadOnlyList<SafeHandle> Offer { get; }
+
+    /// <summary>
+    /// Connects the signal with the words of its link and with what the peer has passed. Called once, before all others
+    /// but <see cref="LocalEvents"/> and <see cref="RaiseLocalEvent"/>. Takes the handles over, also when it throws.
+    /// </summary>
+    /// <param name="words">The words of both sides.</param>
+    /// <param name="ofPeer">The peer's <see cref="Offer"/>, which is not trusted.</param>
+    /// <exception cref="SegmentException">A handle failed a check.</exception>
+    void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer);
+
     /// <summary>
     /// The number of local events; wraps around. A caller must sample it before it checks its conditions.
     /// </summary>
@@ -36,3 +51,6 @@ internal interface ISignal
     /// <summary>Counts a local event and wakes all sleepers of this instance.</summary>
     void RaiseLocalEvent();
 }
+
+/// <summary>The words of a link: the peer sleeps on this side's, and this side on the peer's.</summary>
+internal readonly record struct SignalWords(SharedWord OwnTail, SharedWord OwnHead, SharedWord PeerTail, SharedWord PeerHead);

@@ -1,6 +1,6 @@
 using System.Runtime.CompilerServices;
 
-namespace RpcOverShm.Signals;
+namespace RpcOverShm.Systems;
 
 /// <summary>A word of this process on which its threads sleep. Thread-safe.</summary>
 internal sealed unsafe class LocalWord
@@ -9,7 +9,7 @@ internal sealed unsafe class LocalWord
     private const int Words = 64;
     private const int Index = Words / 2;
 
-    // Pinned, because the kernel uses its address.
+    // Pinned, because the system uses its address.
     private readonly uint[] _words = GC.AllocateArray<uint>(Words, pinned: true);
 
     public ref uint Value => ref _words[Index];
@@ -21,16 +21,16 @@ internal sealed unsafe class LocalWord
     /// </summary>
     public void Wait(uint expected, TimeSpan timeout)
     {
-        FutexNative.WaitPrivate(Address, expected, timeout);
+        HostSystem.Current.WaitPrivate(Address, expected, timeout);
 
-        // The kernel has only the address, so the GC must not collect the array during the sleep.
+        // The system has only the address, so the GC must not collect the array during the sleep.
         GC.KeepAlive(this);
     }
 
     /// <summary>Wakes all threads that sleep on the word.</summary>
     public void Wake()
     {
-        FutexNative.WakeAllPrivate(Address);
+        HostSystem.Current.WakePrivate(Address);
         GC.KeepAlive(this);
     }
 }

@@ -1,6 +1,6 @@
 using System.Runtime.CompilerServices;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The low half of a 64-bit word in a segment: the futex word that a thread can sleep on. The struct wraps the pointer,
