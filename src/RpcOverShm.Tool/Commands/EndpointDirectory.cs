@@ -1,4 +1,6 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Commands;

@@ -2,8 +2,9 @@ using System.Globalization;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Grpc.Core;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tool.Doctor;
 

@@ -1,8 +1,7 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
 
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The runtime directory of a name without the option RuntimeDirectory. Both sides choose by this rule alone, so two
@@ -40,20 +39,14 @@ internal sealed record DefaultDirectory
 
     // TMPDIR may be any text. A relative path would be another directory for each process.
     private static string Temporary =>
-        Path.GetTempPath() is var path && (Path.IsPathFullyQualified(path) || !OperatingSystem.IsLinux())
-            ? path
-            : "/tmp";
-
-    // Addresses can be parsed also on systems without a transport, which lack geteuid.
-    private static string User =>
-        OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
+        Path.GetTempPath() is var path && Path.IsPathFullyQualified(path) ? path : "/tmp";
 
     /// <summary>
     /// Chooses the directory: <c>$XDG_RUNTIME_DIR/rpcovershm</c> if the variable names a directory of this user that
     /// nobody else decides about, else a directory of the user's own under the directory for temporary files.
     /// </summary>
     public static DefaultDirectory Choose() => new(
-        Environment.GetEnvironmentVariable(Variable) ?? "", Path.Combine(Temporary, $"rpcovershm-{User}"));
+        Environment.GetEnvironmentVariable(Variable) ?? "", Path.Combine(Temporary, $"rpcovershm-{LinuxNative.GetEffectiveUserId()}"));
 
     /// <summary>
     /// Chooses once more with the same values of the variables: the directory that the variable names may have been
@@ -82,11 +75,6 @@ internal sealed record DefaultDirectory
         if (!Path.IsPathFullyQualified(given))
         {
             return $"'{given}' is no absolute path";
-        }
-
-        if (!OperatingSystem.IsLinux())
-        {
-            return null;
         }
 
         try

@@ -1,9 +1,9 @@
 using System.Buffers.Binary;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// Passes file descriptors over a Unix socket (SCM_RIGHTS, for which .NET has no API: dotnet/runtime#932). The class
@@ -24,10 +24,11 @@ internal static unsafe class DescriptorPassing
 
     /// <summary>
     /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
-    /// message is far smaller than a socket buffer. If the buffer is full nevertheless, the call fails with
-    /// <see cref="IOException"/>, whose <see cref="Exception.HResult"/> is the system's error number.
+    /// message is far smaller than a socket buffer.
     /// </summary>
-    public static void Send(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle? descriptor)
+    /// <exception cref="IOException">The peer is gone, or the buffer is full nevertheless.</exception>
+    /// <exception cref="SegmentException">The system lacks something, so a later call may succeed.</exception>
+    public static void Send(SafeHandle socket, ReadOnlySpan<byte> message, SafeHandle? descriptor)
     {
         byte* control = stackalloc byte[ControlHeaderBytes + 8];
         new Span<byte>(control, ControlHeaderBytes + 8).Clear();
@@ -62,13 +63,6 @@ internal static unsafe class DescriptorPassing
     }
 
     /// <summary>
-    /// Whether a send failed because the system lacks something, so that a later one may succeed. ETOOMANYREFS: as many
-    /// descriptors as this user may have open are passed and not received yet.
-    /// </summary>
-    public static bool IsShortage(IOException exception) => exception.HResult is LinuxNative.ErrnoETOOMANYREFS
-        or LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS;
-
-    /// <summary>
     /// Receives the available bytes without waiting. Adds every received descriptor to <paramref name="descriptors"/>,
     /// also when it throws. The caller leaves them to <see cref="ForeignHandles"/>.
     /// </summary>
@@ -80,7 +74,7 @@ internal static unsafe class DescriptorPassing
     /// <exception cref="SegmentException">
     /// Descriptors could not be received: too many, or too few are free. Nothing was taken from the socket.
     /// </exception>
-    public static int Receive(Socket socket, Span<byte> buffer, List<SafeFileHandle> descriptors)
+    public static int Receive(SafeHandle socket, Span<byte> buffer, List<SafeHandle> descriptors)
     {
         const int ControlBytes = ControlHeaderBytes + (MaxDescriptors * sizeof(int));
         byte* control = stackalloc byte[ControlBytes];
@@ -96,7 +90,7 @@ internal static unsafe class DescriptorPassing
                 ControlLength = ControlBytes,
             };
             int seen = Checked(LinuxNative.RecvMsg(
-                socket.SafeHandle, &header, MsgPeek | LinuxNative.MsgDontwait | MsgCmsgCloexec));
+                socket, &header, MsgPeek | LinuxNative.MsgDontwait | MsgCmsgCloexec));
             if (seen <= 0)
             {
                 return seen;
@@ -113,7 +107,7 @@ internal static unsafe class DescriptorPassing
             }
 
             // The same bytes, since their number is: this drops the socket's hold on the descriptors, never the last.
-            return Checked(LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)seen, LinuxNative.MsgDontwait));
+            return Checked(LinuxNative.Recv(socket, bytes, (nuint)seen, LinuxNative.MsgDontwait));
         }
     }
 
@@ -121,31 +115,43 @@ internal static unsafe class DescriptorPassing
     /// Returns whether the peer has closed the socket, or the socket has failed, with no bytes left to receive. The
     /// check neither waits nor consumes bytes, so it may run while another thread receives.
     /// </summary>
-    public static bool IsAtEnd(Socket socket)
+    public static bool IsAtEnd(SafeHandle socket)
     {
         byte one;
-        nint received = LinuxNative.Recv(socket.SafeHandle, &one, 1, MsgPeek | LinuxNative.MsgDontwait);
+        nint received = LinuxNative.Recv(socket, &one, 1, MsgPeek | LinuxNative.MsgDontwait);
         return received == 0
             || (received < 0
                 && Marshal.GetLastPInvokeError() is not (LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR));
     }
 
-    private static void SendWhole(Socket socket, LinuxNative.MessageHeader* header, int length)
+    private static void SendWhole(SafeHandle socket, LinuxNative.MessageHeader* header, int length)
     {
         nint sent;
         do
         {
-            sent = LinuxNative.SendMsg(socket.SafeHandle, header, LinuxNative.MsgDontwait | LinuxNative.MsgNosignal);
+            sent = LinuxNative.SendMsg(socket, header, LinuxNative.MsgDontwait | LinuxNative.MsgNosignal);
         }
         while (sent < 0 && Marshal.GetLastPInvokeError() == LinuxNative.ErrnoEINTR);
 
         if (sent != length)
         {
-            int errno = sent < 0 ? Marshal.GetLastPInvokeError() : 0;
-            string why = sent < 0 ? LinuxNative.LastErrorText() : $"only {sent} of {length} bytes were taken";
-            throw new IOException($"Cannot write the rendezvous socket: {why}.", errno);
+            throw Failed(
+                sent < 0 ? Marshal.GetLastPInvokeError() : 0,
+                sent < 0 ? LinuxNative.LastErrorText() : $"only {sent} of {length} bytes were taken");
         }
     }
+
+    private static Exception Failed(int errno, string why) => errno switch
+    {
+        LinuxNative.ErrnoETOOMANYREFS => new SegmentException(
+            "Cannot pass the shared memory to the other process: the processes of user "
+            + $"{LinuxNative.GetEffectiveUserId()} have as many descriptors on their way through sockets as "
+            + "one of them may open (ETOOMANYREFS). Find the process of this user that sends descriptors "
+            + "nobody receives, or raise the limit of open files (ulimit -n).") { IsShortage = true },
+        LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS =>
+            new SegmentException($"Cannot write the rendezvous socket: {why}.") { IsShortage = true },
+        _ => new IOException($"Cannot write the rendezvous socket: {why}."),
+    };
 
     private static int Checked(nint received)
     {
@@ -159,7 +165,7 @@ internal static unsafe class DescriptorPassing
             : throw new IOException($"Cannot read the rendezvous socket: {LinuxNative.LastErrorText()}.");
     }
 
-    private static void TakeDescriptors(ReadOnlySpan<byte> control, List<SafeFileHandle> descriptors)
+    private static void TakeDescriptors(ReadOnlySpan<byte> control, List<SafeHandle> descriptors)
     {
         while (control.Length >= ControlHeaderBytes)
         {

@@ -1,19 +1,13 @@
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
-/// <summary>
-/// Waits on one thread for many descriptors (epoll). Each change of a descriptor from "nothing to read" to readable is
-/// reported once (edge-triggered), so the descriptor need not be read at once. Any thread can end the wait. Add, Remove
-/// and Wake are thread-safe until it is disposed; one thread at a time waits.
-/// </summary>
-internal sealed unsafe class EventPoll : IDisposable
+/// <summary>A poll of descriptors (epoll), edge-triggered. An event descriptor ends its wait.</summary>
+internal sealed unsafe class EpollPoll : EventPoll
 {
-    /// <summary>The most events that one wait returns.</summary>
-    public const int MostEvents = 64;
-
     private const ulong WakeKey = 0;
     private const int ControlAdd = 1;
     private const int ControlDelete = 2;
@@ -31,7 +25,7 @@ internal sealed unsafe class EventPoll : IDisposable
 
     private readonly byte[] _entries = new byte[MostEvents * 16];
 
-    private EventPoll()
+    private EpollPoll()
     {
     }
 
@@ -50,10 +44,10 @@ internal sealed unsafe class EventPoll : IDisposable
     }
 
     /// <summary>Creates one; null if the process may open no more descriptors.</summary>
-    public static EventPoll? TryCreate()
+    public static EpollPoll? TryCreate()
     {
-        var poll = new EventPoll();
-        if (poll._handle.IsInvalid || poll._wake.IsInvalid || poll.Add(poll._wake, WakeKey) is not null)
+        var poll = new EpollPoll();
+        if (poll._handle.IsInvalid || poll._wake.IsInvalid || poll.AddDescriptor(poll._wake, WakeKey) is not null)
         {
             poll.Dispose();
             return null;
@@ -62,16 +56,16 @@ internal sealed unsafe class EventPoll : IDisposable
         return poll;
     }
 
-    /// <summary>Ends the wait, or the next one if no thread waits. Returns at once.</summary>
-    public void Wake()
+    public override void Wake()
     {
         // A write that fails has found the descriptor readable already.
         ulong one = 1;
         _ = LinuxNative.Write(_wake, &one, sizeof(ulong));
     }
 
-    /// <summary>Adds a descriptor, with a key above 0. Returns null on success, else the system's reason.</summary>
-    public string? Add(SafeHandle descriptor, ulong key)
+    public override string? Add(Watchable watched, ulong key) => AddDescriptor(watched.Handle, key);
+
+    private string? AddDescriptor(SafeHandle descriptor, ulong key)
     {
         byte* entry = stackalloc byte[s_entryBytes];
         *(uint*)entry = EventIn | EventPeerClosed | EventEdge;
@@ -79,18 +73,13 @@ internal sealed unsafe class EventPoll : IDisposable
         return Control(ControlAdd, descriptor, entry) == 0 ? null : LinuxNative.LastErrorText();
     }
 
-    /// <summary>Removes a descriptor. One that was never added, or is closed already, is no error.</summary>
-    public void Remove(SafeHandle descriptor)
+    public override void Remove(Watchable watched)
     {
         byte* unused = stackalloc byte[s_entryBytes];
-        _ = Control(ControlDelete, descriptor, unused);
+        _ = Control(ControlDelete, watched.Handle, unused);
     }
 
-    /// <summary>
-    /// Waits for the timeout, or -1 for ever, until a descriptor has changed. Returns the number of events; 0 also
-    /// after a signal. One with the key 0 is of <see cref="Wake"/>.
-    /// </summary>
-    public int Wait(Event[] events, int timeoutMilliseconds)
+    public override int Wait(Event[] events, int timeoutMilliseconds)
     {
         fixed (byte* entries = _entries)
         {
@@ -114,14 +103,11 @@ internal sealed unsafe class EventPoll : IDisposable
         }
     }
 
-    public void Dispose()
+    public override void Dispose()
     {
         _handle.Dispose();
         _wake.Dispose();
     }
-
-    /// <summary>A change of the descriptor with a key: it is readable, or it has ended or failed too.</summary>
-    public readonly record struct Event(ulong Key, bool HasEnded);
 
     private int Control(int operation, SafeHandle descriptor, byte* entry)
     {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>The metadata of a file as statx reports it: kind, permissions, owner, size and identity.</summary>
 internal readonly record struct FileFacts(uint UserId, uint GroupId, ushort Mode, ulong Inode, ulong Device)

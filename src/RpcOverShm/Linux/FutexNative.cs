@@ -1,8 +1,7 @@
 using System.Runtime.InteropServices;
-using RpcOverShm.Segments;
-using TimeSpec = RpcOverShm.Segments.LinuxNative.TimeSpec;
+using TimeSpec = RpcOverShm.Linux.LinuxNative.TimeSpec;
 
-namespace RpcOverShm.Signals;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// Declares the futex calls. Shared words never have the private flag, because the kernel keys private futexes by

@@ -1,7 +1,8 @@
+using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Signals;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// A signal on futexes. With futex_waitv (Linux 5.16) a sleeper waits on the shared word and on this instance's counter
@@ -21,7 +22,18 @@ internal sealed unsafe class FutexSignal : ISignal
     /// <summary>Whether the kernel has futex_waitv and lets this process call it.</summary>
     public static bool IsWaitvSupported { get; } = ProbeWaitv();
 
+    // A futex is found by its address in the shared memory.
+    public IReadOnlyList<SafeHandle> Offer => [];
+
     public uint LocalEvents => Volatile.Read(ref _localEvents.Value);
+
+    public void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
+    {
+    }
+
+    public void Dispose()
+    {
+    }
 
     public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout) =>
         _sleepers is null
@@ -105,7 +117,7 @@ internal sealed unsafe class FutexSignal : ISignal
 
     private static bool ProbeWaitv()
     {
-        if (!OperatingSystem.IsLinux() || !SystemCallNumbers.AreKnown)
+        if (!SystemCallNumbers.AreKnown)
         {
             return false;
         }

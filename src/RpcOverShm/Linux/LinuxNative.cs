@@ -1,7 +1,7 @@
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// Declares the libc functions that .NET does not offer, with blittable signatures. Variadic C functions are declared

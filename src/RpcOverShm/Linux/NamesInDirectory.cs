@@ -1,6 +1,6 @@
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The servers of a runtime directory by their sockets: tells the living ones, and removes what the dead ones have
@@ -93,7 +93,7 @@ internal static class NamesInDirectory
                 return false;
             }
 
-            string lockPath = Path.ChangeExtension(socketPath, RendezvousAddress.LockSuffix);
+            string lockPath = Path.ChangeExtension(socketPath, SocketAddress.LockSuffix);
             using RendezvousLock? held = RendezvousLock.TryTakeLeftBehind(lockPath);
             if (held is null || !IsDead(socketPath))
             {
@@ -116,6 +116,6 @@ internal static class NamesInDirectory
     private static string? NameOf(string socketPath)
     {
         string name = Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');
-        return name.AsSpan().ContainsAnyExcept(RuntimeDirectory.NameCharsAndSlash) ? null : name;
+        return name.AsSpan().ContainsAnyExcept(RendezvousAddress.NameCharsAndSlash) ? null : name;
     }
 }

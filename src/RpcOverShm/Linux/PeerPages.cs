@@ -1,6 +1,7 @@
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// Checks that the memory file of a peer has the pages that it should, before this process reads them: the process that

@@ -1,7 +1,7 @@
 using System.Globalization;
 using Microsoft.Win32.SafeHandles;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// A file or directory that a descriptor holds without opening it (O_PATH). Its permissions are changed through the

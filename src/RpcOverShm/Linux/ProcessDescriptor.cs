@@ -1,14 +1,15 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// A descriptor of another process (pidfd), readable when all threads of that process have ended. It always means the
 /// same process, even after another one got its id.
 /// </summary>
-internal sealed class ProcessDescriptor : IDisposable
+internal sealed class ProcessDescriptor : PeerProcess
 {
     private const int SoPeerpidfd = 77;
 
@@ -19,12 +20,12 @@ internal sealed class ProcessDescriptor : IDisposable
         Key = key;
     }
 
-    public SafeFileHandle Handle { get; }
+    public override SafeFileHandle Handle { get; }
 
-    /// <summary>Equal for two descriptors of one process, and different for those of two living ones.</summary>
-    public ProcessKey Key { get; }
+    // The id, and the inode of its descriptors, unique from Linux 6.9 on.
+    public override ProcessKey Key { get; }
 
-    public bool HasExited => EventPoll.IsReadable(Handle, timeoutMilliseconds: 0);
+    public override bool IsReadable(int timeoutMilliseconds) => EpollPoll.IsReadable(Handle, timeoutMilliseconds);
 
     /// <summary>
     /// Returns the process that connected a socket, or that began to listen, as the kernel noted it at that moment. If
@@ -71,7 +72,7 @@ internal sealed class ProcessDescriptor : IDisposable
         return null;
     }
 
-    public void Dispose() => Handle.Dispose();
+    public override void Dispose() => Handle.Dispose();
 
     // Before Linux 6.9 all process descriptors have one inode, which event descriptors have as well.
     private static bool IsDistinct(in FileFacts facts)
@@ -80,6 +81,3 @@ internal sealed class ProcessDescriptor : IDisposable
         return !other.IsInvalid && !facts.IsSameFileAs(FileFacts.OfDescriptor(other));
     }
 }
-
-/// <summary>The identity of a process: its id, and the inode of its descriptors, unique from Linux 6.9 on.</summary>
-internal readonly record struct ProcessKey(int ProcessId, ulong Inode, ulong Device);

@@ -3,9 +3,8 @@ using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The exclusive right to serve at an address: a file lock, which the kernel releases when the process dies. The

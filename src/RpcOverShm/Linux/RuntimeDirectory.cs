@@ -1,8 +1,7 @@
-using System.Buffers;
 using System.Runtime.InteropServices;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The directory for the sockets of named servers. Only its user may write to it; otherwise another user could put a
@@ -13,15 +12,8 @@ internal static class RuntimeDirectory
     /// <summary>The file name extension of the sockets.</summary>
     public const string SocketSuffix = ".sock";
 
-    private const string NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
     private const string HolderRole = "that holds the runtime directory";
     private const uint ModeOfParent = 0x1ED; // 0755
-
-    /// <summary>The characters that are allowed in a segment of a name.</summary>
-    public static SearchValues<char> NameChars { get; } = SearchValues.Create(NameLetters);
-
-    /// <summary>The characters that are allowed in a name.</summary>
-    public static SearchValues<char> NameCharsAndSlash { get; } = SearchValues.Create(NameLetters + "/");
 
     /// <summary>
     /// Creates the directory if it is missing, and checks its permissions and those of its parent. If it is refused,
@@ -120,7 +112,7 @@ internal static class RuntimeDirectory
         {
             // Before each is made: what another user can replace must get no directory of this one.
             CheckHolder(Path.GetDirectoryName(next) ?? next, HolderRole);
-            if (TryMake(next, next == directory ? access.DirectoryMode : ModeOfParent))
+            if (TryMake(next, next == directory ? SocketModes.OfDirectory(access) : ModeOfParent))
             {
                 made.Push(next);
             }
@@ -155,13 +147,13 @@ internal static class RuntimeDirectory
             throw new IOException($"The runtime directory '{directory}' was replaced while it was made.");
         }
 
-        if (access.SocketGroup is { } group)
+        if (SocketModes.GroupOf(access) is { } group)
         {
-            made.SetGroup(group);
+            made.SetGroup(group.Number);
         }
 
         // The process's umask may have taken some permissions away.
-        made.SetMode(access.DirectoryMode);
+        made.SetMode(SocketModes.OfDirectory(access));
     }
 
     private static void Check(string directory, AccessPolicy access)
@@ -193,7 +185,7 @@ internal static class RuntimeDirectory
         }
 
         bool isSearchable = facts.IsSearchableByOthers
-            || (facts.GroupId == access.SocketGroup && facts.IsSearchableByGroup);
+            || (facts.GroupId == SocketModes.GroupOf(access)?.Number && facts.IsSearchableByGroup);
         return isSearchable
             ? null
             : access.Users.Count > 0

@@ -1,7 +1,8 @@
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// Creates and seals anonymous memory files (memfd) for their owner; checks and maps them read-only for the peer. They
@@ -37,12 +38,6 @@ internal static unsafe class SegmentMemory
     /// <param name="allocatedBytes">The bytes from its start that have pages.</param>
     public static SafeFileHandle Create(long sizeBytes, long allocatedBytes)
     {
-        if (!OperatingSystem.IsLinux() || !SystemCallNumbers.AreKnown)
-        {
-            throw new SegmentException(
-                $"Shared memory needs Linux on x64 or arm64; this is {RuntimeInformation.RuntimeIdentifier}.");
-        }
-
         SafeFileHandle descriptor = CreateEmpty();
         try
         {
@@ -172,7 +167,7 @@ internal static unsafe class SegmentMemory
     private static bool ProbePopulateWrite()
     {
         // An older kernel does not know the advice and refuses it, whatever the range.
-        return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
+        return LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
     }
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)

@@ -44,6 +44,8 @@ internal sealed class SocketAddress : RendezvousAddress
     /// <summary>The choice of the directory of a name; null if the user's options name it, and for a path.</summary>
     public DefaultDirectory? Default { get; private init; }
 
+    public override bool IsOfOwnUserOnly => Default is not null;
+
     /// <summary>Advice for a client that finds no server at a name; null for a path.</summary>
     public string? Advice => !IsInRuntimeDirectory
         ? null

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The calls on sockets for which .NET has no API that neither waits nor throws, such as accepting and ending. The
@@ -12,13 +12,8 @@ namespace RpcOverShm.Segments;
 internal static unsafe class SocketCalls
 {
     private const int SocketNonblockCloexec = LinuxNative.ONonblock | LinuxNative.OCloexec;
-    private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
-    private const int SoSndbuf = 7;
-    private const int SoOobInline = 10;
-    private const int SoPassrights = 83;
-
-    private static int s_lacksPassrights;
+    private const int ShutBoth = 2;
 
     /// <summary>
     /// Binds a Unix socket to a path. A socket that .NET has bound deletes whatever is at its path when it is disposed,
@@ -79,44 +74,11 @@ internal static unsafe class SocketCalls
     /// Accepts a client without waiting. Returns null if none waits or the call failed; then
     /// <paramref name="errno"/> is the reason.
     /// </summary>
-    public static Socket? TryAccept(Socket listening, out int errno)
+    public static SocketWire? TryAccept(Socket listening, out int errno)
     {
         int descriptor = LinuxNative.Accept4(listening.SafeHandle, 0, 0, SocketNonblockCloexec);
         errno = descriptor < 0 ? Marshal.GetLastPInvokeError() : 0;
-        if (descriptor < 0)
-        {
-            return null;
-        }
-
-        var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: true));
-        ReadUrgentInline(socket);
-        return socket;
-    }
-
-    /// <summary>
-    /// Lets urgent data (MSG_OOB) be read like other data. Otherwise a receive drops it with its descriptors, whose
-    /// close may take as long as the peer likes, and peeking does not show them.
-    /// </summary>
-    public static void ReadUrgentInline(Socket socket)
-    {
-        // The option exists on every kernel; one without urgent data on Unix sockets refuses to send such data.
-        int yes = 1;
-        _ = LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoOobInline, &yes, sizeof(int));
-    }
-
-    /// <summary>
-    /// Returns whether a socket that was shut down holds nothing unread, and so no descriptor of the peer.
-    /// </summary>
-    public static bool IsDrained(Socket socket)
-    {
-        try
-        {
-            return socket.Available == 0;
-        }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
-        {
-            return false; // A listening socket does not tell.
-        }
+        return descriptor < 0 ? null : new SocketWire(new Socket(new SafeSocketHandle(descriptor, ownsHandle: true)));
     }
 
     /// <summary>Opens a descriptor that can be given up when no other is free; null if none is.</summary>
@@ -139,81 +101,26 @@ internal static unsafe class SocketCalls
         }
     }
 
-    /// <summary>Returns a second descriptor of the socket, which the caller closes; -1 if none is free.</summary>
-    public static int Duplicate(Socket socket)
+    /// <summary>
+    /// Closes a socket, on this thread: if another thread uses it at this moment, .NET's close happens on that one. So
+    /// a second descriptor of the socket is closed here last.
+    /// </summary>
+    public static void Close(Socket socket)
     {
+        int last = -1;
         try
         {
-            return LinuxNative.FCntl(socket.SafeHandle, LinuxNative.FDuplicateCloexec, 0);
+            last = LinuxNative.FCntl(socket.SafeHandle, LinuxNative.FDuplicateCloexec, 0);
         }
         catch (ObjectDisposedException)
         {
-            return -1;
-        }
-    }
-
-    /// <summary>Returns the number of the socket's descriptor. The kernel gives the lowest free one.</summary>
-    public static int NumberOf(Socket socket) => (int)socket.SafeHandle.DangerousGetHandle();
-
-    /// <summary>
-    /// Lets the kernel refuse further descriptors to this socket at their sender (SO_PASSRIGHTS, Linux 6.16). An older
-    /// kernel passes them on.
-    /// </summary>
-    public static void RefuseDescriptors(Socket socket)
-    {
-        if (Volatile.Read(ref s_lacksPassrights) != 0)
-        {
-            return;
+            // It is closed already.
         }
 
-        int no = 0;
-        if (LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoPassrights, &no, sizeof(int)) != 0)
+        socket.Dispose();
+        if (last >= 0)
         {
-            Volatile.Write(ref s_lacksPassrights, 1);
-        }
-    }
-
-    /// <summary>
-    /// Limits the memory of what this side sends and the peer does not read. The kernel counts twice the bytes, and its
-    /// own effort: about 0.8 KiB for a message of one byte.
-    /// </summary>
-    public static void LimitUnread(Socket socket, int bytes) =>
-        _ = LinuxNative.SetSocketOption(socket.SafeHandle, LinuxNative.SolSocket, SoSndbuf, &bytes, sizeof(int));
-
-    /// <summary>Whether the kernel refuses descriptors to the sockets that ask for it.</summary>
-    public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;
-
-    /// <summary>
-    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent. Returns 0,
-    /// or the errno of a system that lacks memory for the byte.
-    /// </summary>
-    public static int SendByte(Socket socket, byte value)
-    {
-        try
-        {
-            return LinuxNative.Send(socket.SafeHandle, &value, 1, LinuxNative.MsgDontwait | LinuxNative.MsgNosignal) < 0
-                && Marshal.GetLastPInvokeError() is (LinuxNative.ErrnoENOBUFS or LinuxNative.ErrnoENOMEM) and var errno
-                ? errno
-                : 0;
-        }
-        catch (ObjectDisposedException)
-        {
-            return 0; // This side has closed the socket.
-        }
-    }
-
-    /// <summary>
-    /// Receives the available bytes of a socket to which no descriptors can come, without waiting. Returns 0 at the
-    /// peer's end, and -1 if nothing is available or the socket has failed; <paramref name="errno"/> tells which.
-    /// </summary>
-    public static int ReceiveBytes(Socket socket, Span<byte> buffer, out int errno)
-    {
-        fixed (byte* bytes = buffer)
-        {
-            int received =
-                (int)LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)buffer.Length, LinuxNative.MsgDontwait);
-            errno = received < 0 ? Marshal.GetLastPInvokeError() : 0;
-            return received;
+            _ = LinuxNative.Close(last);
         }
     }
 

@@ -1,7 +1,7 @@
 using System.Net.Sockets;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
-namespace RpcOverShm.Links;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The socket file of a server. At every moment its permissions are at most those that its policy needs: it is created
@@ -32,7 +32,7 @@ internal sealed class SocketFile : IDisposable
     /// permissions. The directory of a path is checked only if other users are let in.
     /// </summary>
     /// <exception cref="IOException">The directory cannot be created, or its permissions are wrong.</exception>
-    public static void PrepareDirectory(RendezvousAddress address, AccessPolicy access)
+    public static void PrepareDirectory(SocketAddress address, AccessPolicy access)
     {
         string directory = Path.GetDirectoryName(address.SocketPath)!;
         if (address.IsInRuntimeDirectory)
@@ -124,12 +124,12 @@ internal sealed class SocketFile : IDisposable
                     + $"and has mode {made.ModeText}. Another program changes this directory.");
             }
 
-            if (access.SocketGroup is { } group)
+            if (SocketModes.GroupOf(access) is { } group)
             {
-                file.SetGroup(group);
+                file.SetGroup(group.Number);
             }
 
-            file.SetMode(access.SocketMode);
+            file.SetMode(SocketModes.OfSocket(access));
             return new SocketFile(path, file);
         }
         catch

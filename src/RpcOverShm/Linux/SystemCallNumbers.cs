@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 
-namespace RpcOverShm.Segments;
+namespace RpcOverShm.Linux;
 
 /// <summary>
 /// The numbers of the system calls that libc may not wrap, for the two supported processors. They come from the

@@ -40,6 +40,12 @@ internal abstract unsafe class HostSystem
     /// <summary>How many handles this process may have open, likewise. It can change.</summary>
     public abstract long MaxHandles { get; }
 
+    /// <summary>The name of a quarter of <see cref="MaxMappings"/>, for users.</summary>
+    public abstract string MaxMappingsName { get; }
+
+    /// <summary>The name of <see cref="MaxHandles"/>, for users.</summary>
+    public abstract string MaxHandlesName { get; }
+
     /// <summary>Creates memory of this process, mapped for writing. Nobody else can map it for writing.</summary>
     /// <param name="sizeBytes">The size, which never changes.</param>
     /// <param name="firstBytes">The bytes from the start that have memory at once; at most the size.</param>

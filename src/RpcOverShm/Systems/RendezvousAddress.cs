@@ -27,6 +27,9 @@ internal abstract class RendezvousAddress(string text)
     /// <summary>What the address stands for in the system: the path of a socket, or a pipe.</summary>
     public abstract string Place { get; }
 
+    /// <summary>Whether no other user can reach the place, whatever the options say.</summary>
+    public virtual bool IsOfOwnUserOnly => false;
+
     /// <summary>The place and the address, for messages.</summary>
     public string Name => $"'{Place}' ({Text})";
 
