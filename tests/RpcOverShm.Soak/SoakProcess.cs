@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Soak;
 

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Testing;
 
@@ -43,7 +44,7 @@ internal sealed class InFlightCommands
         {
             try
             {
-                DescriptorPassing.Send(socket, [0], file);
+                DescriptorPassing.Send(socket.SafeHandle, [0], file);
             }
             catch (IOException exception)
             {

@@ -1,7 +1,8 @@
 using System.Globalization;
-using RpcOverShm.Testing;
+using RpcOverShm.Linux;
 using RpcOverShm.TestPeer.Soak;
 using RpcOverShm.TestPeer.Traces;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 

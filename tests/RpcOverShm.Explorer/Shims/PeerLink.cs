@@ -4,7 +4,6 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
 
 namespace RpcOverShm.Explorer.Shims;
 

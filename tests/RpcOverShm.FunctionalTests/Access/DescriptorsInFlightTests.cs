@@ -1,4 +1,6 @@
 using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

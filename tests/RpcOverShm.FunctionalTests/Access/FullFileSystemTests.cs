@@ -1,4 +1,5 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

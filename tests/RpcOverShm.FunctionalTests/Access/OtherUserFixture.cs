@@ -1,5 +1,7 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

@@ -1,6 +1,8 @@
 using System.Globalization;
 using RpcOverShm.FunctionalTests.TwoProcess;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

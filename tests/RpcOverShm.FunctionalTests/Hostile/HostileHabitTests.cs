@@ -1,4 +1,5 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -47,7 +48,7 @@ internal sealed class LingeringDescriptors : IDisposable
         socket.LingerState = new LingerOption(true, LingerSeconds);
 
         // The number leaves the object, which otherwise would end the connection when it is disposed.
-        int number = SocketCalls.NumberOf(socket);
+        int number = (int)socket.SafeHandle.DangerousGetHandle();
         socket.SafeHandle.SetHandleAsInvalid();
         return new SafeFileHandle(number, ownsHandle: true);
     }

@@ -1,4 +1,5 @@
 using System.ComponentModel;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Python;
 

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Globalization;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,4 +1,6 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

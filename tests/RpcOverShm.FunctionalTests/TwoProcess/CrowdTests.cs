@@ -1,3 +1,5 @@
+using RpcOverShm.Systems;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>

@@ -1,4 +1,5 @@
 using System.Globalization;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

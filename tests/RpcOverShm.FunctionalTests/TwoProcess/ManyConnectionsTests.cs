@@ -1,4 +1,6 @@
 using System.Runtime.InteropServices;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,3 +1,5 @@
+using RpcOverShm.Systems;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>One-way calls between processes: of clients that die, and to a server that dies.</summary>

@@ -3,6 +3,7 @@ using Grpc.Health.V1;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.FunctionalTests.Services;
 using RpcOverShm.FunctionalTests.Telemetry;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

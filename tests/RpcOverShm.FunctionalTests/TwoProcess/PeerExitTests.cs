@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

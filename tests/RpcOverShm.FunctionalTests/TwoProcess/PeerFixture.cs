@@ -1,3 +1,6 @@
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>The base of fixtures with a second process: owns the peers and their common directory.</summary>

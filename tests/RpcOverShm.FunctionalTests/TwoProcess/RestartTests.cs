@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,4 +1,5 @@
 using NUnit.Framework.Interfaces;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

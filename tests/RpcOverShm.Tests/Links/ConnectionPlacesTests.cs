@@ -1,5 +1,7 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -104,7 +106,7 @@ public class ConnectionPlacesTests
     {
         using var sockets = new SocketPair();
         long reserve = ConnectionPlaces.ReservedDescriptors + (connections * ConnectionPlaces.ReservedPerConnection);
-        long most = SocketCalls.NumberOf(sockets.Server) + reserve;
+        long most = (int)sockets.Server.SafeHandle.DangerousGetHandle() + reserve;
         long limit = most + 1;
         var places = new ConnectionPlaces(new DoorLimits(1, null, null), ManyMappings, () => limit);
         for (int i = 0; i < connections; i++)
@@ -123,7 +125,7 @@ public class ConnectionPlacesTests
     public void CheckDescriptors_OfOtherUsers_LeavesHalfToTheOwnUser(int? perUser, int times, bool isFree)
     {
         using var sockets = new SocketPair();
-        long limit = ConnectionPlaces.ReservedDescriptors + (times * SocketCalls.NumberOf(sockets.Server));
+        long limit = ConnectionPlaces.ReservedDescriptors + (times * (int)sockets.Server.SafeHandle.DangerousGetHandle());
         var places = new ConnectionPlaces(new DoorLimits(1, null, null, perUser), ManyMappings, () => limit);
 
         Assert.That(places.CheckDescriptors(sockets.Server, Other(1)) is null, Is.EqualTo(isFree));

@@ -1,6 +1,7 @@
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 

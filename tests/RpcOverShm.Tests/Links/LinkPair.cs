@@ -5,6 +5,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -32,19 +33,21 @@ internal sealed class LinkPair : IDisposable
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
         Client = new PeerLink(
-            Sockets.Client,
+            Sockets.ClientWire,
             ClientSegment.Own,
             ServerSegment.View,
-            PeerIdentity.Of(Sockets.Client),
+            HostSystem.Current.CreateSignal(),
+            Sockets.ClientWire.Peer,
             id,
             Settings(purpose, clientLimits, Logger),
             serverLimits,
             isAcceptor: false);
         Server = new PeerLink(
-            Sockets.Server,
+            Sockets.ServerWire,
             ServerSegment.Own,
             ClientSegment.View,
-            PeerIdentity.Of(Sockets.Server),
+            HostSystem.Current.CreateSignal(),
+            Sockets.ServerWire.Peer,
             id,
             Settings(purpose, serverLimits, Logger),
             clientLimits,

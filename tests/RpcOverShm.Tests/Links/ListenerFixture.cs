@@ -1,6 +1,8 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Links;
@@ -12,7 +14,7 @@ public abstract class ListenerFixture
 
     private protected TestDirectory Directory { get; } = new();
 
-    private protected RendezvousAddress Address => RendezvousAddress.Parse("shm://x", Directory.Combine("run"));
+    private protected SocketAddress Address => Addresses.Parse("shm://x", Directory.Combine("run"));
 
     [TearDown]
     public void CloseAll()

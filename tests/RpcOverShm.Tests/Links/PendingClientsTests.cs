@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -2,8 +2,11 @@ using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -120,7 +123,7 @@ public class StatisticsReaderTests
     {
         using var server = new FakeServer();
         using SharedPage page = SharedPage.Create();
-        using StatisticsReader reader = await AnswerAsync(server, Copy(page.Descriptor));
+        using StatisticsReader reader = await AnswerAsync(server, Copy(page.Handle));
         bool isOver = false;
         TestThread writer = TestThread.Start("writer", () =>
         {
@@ -167,7 +170,7 @@ public class StatisticsReaderTests
     {
         Task<StatisticsReader> opening = OpenAsync(server.Address);
         Socket socket = await server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Hello answer = hello!.Hello with
         {
             Type = HelloType.Server,

@@ -2,7 +2,9 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -109,7 +111,7 @@ public class ForeignHandlesTests
 
         _handles.Close(sockets.Server);
 
-        Assert.That(DescriptorPassing.IsAtEnd(sockets.Client));
+        Assert.That(DescriptorPassing.IsAtEnd(sockets.Client.SafeHandle));
         _mayEnd.Set();
         Assert.That(() => sockets.Server.SafeHandle.IsClosed, Is.True.After(20_000, 5));
     }

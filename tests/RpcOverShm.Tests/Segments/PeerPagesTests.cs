@@ -1,6 +1,8 @@
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -98,13 +100,13 @@ public sealed class PeerPagesTests : IDisposable
     {
         using SharedSegment own = SharedSegment.Create(Capacity, Guid.Empty);
         using SharedSegment view = SharedSegment.Open(
-            Descriptors.Duplicate(own.Descriptor), Capacity, canCount);
+            Descriptors.Duplicate(own.Handle), Capacity, canCount);
 
         AssertHoles(view.CheckSecond);
         Assert.That(own.TryAllocateSecond(), Is.Null);
         view.CheckSecond();
 
-        Assert.That(FileFacts.OfDescriptor(own.Descriptor).AllocatedBytes, Is.EqualTo(s_sizeBytes));
+        Assert.That(FileFacts.OfDescriptor(own.Handle).AllocatedBytes, Is.EqualTo(s_sizeBytes));
     }
 
     // An owner on such a kernel can give it memory later, and one that has not is taken for one that tricks.

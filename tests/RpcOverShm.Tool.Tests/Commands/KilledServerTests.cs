@@ -1,4 +1,5 @@
 using System.Text.Json;
+using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Tests.Support;

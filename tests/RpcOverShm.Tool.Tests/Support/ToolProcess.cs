@@ -1,3 +1,4 @@
+using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tool.Tests.Support;

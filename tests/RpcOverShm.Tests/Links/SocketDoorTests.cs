@@ -1,10 +1,11 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>A listener whose files are removed, replaced or moved by others while it listens.</summary>
-public class ListeningFileTests : ListenerFixture
+public class SocketDoorTests : ListenerFixture
 {
     private const int ListeningAgain = 8;
     private const int SocketGone = 9;
