@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.Soak;
 

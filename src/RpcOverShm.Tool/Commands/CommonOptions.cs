@@ -2,7 +2,6 @@ using System.CommandLine;
 using System.CommandLine.Completions;
 using Google.Protobuf.Reflection;
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Systems;
 using RpcOverShm.Tool.Json;
 using RpcOverShm.Tool.Output;

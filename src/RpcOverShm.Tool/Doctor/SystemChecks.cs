@@ -4,7 +4,6 @@ using System.Runtime.InteropServices;
 using Grpc.Core;
 using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tool.Doctor;
 

@@ -27,7 +27,7 @@ internal sealed class ProcessWatch
     /// still run.
     /// </summary>
     /// <returns>Null and the reason if the system does not watch the descriptor.</returns>
-    public IDisposable? TryWatch(PeerProcess process, EventLoop loop, Action onExit, out string? problem)
+    public IDisposable? TryWatch(WatchedProcess process, EventLoop loop, Action onExit, out string? problem)
     {
         using (_lock.Enter())
         {
@@ -117,9 +117,9 @@ internal sealed class ProcessWatch
         watched.Process.Dispose();
     }
 
-    private sealed class Watched(ProcessWatch watch, PeerProcess process, Action onExit) : DescriptorSource
+    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : DescriptorSource
     {
-        public PeerProcess Process => process;
+        public WatchedProcess Process => process;
 
         /// <summary>The actions of the connections that are open; none after the end of the watch.</summary>
         public HashSet<Action> OnExit { get; } = [onExit];

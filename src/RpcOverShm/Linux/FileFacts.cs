@@ -67,10 +67,10 @@ internal readonly record struct FileFacts(uint UserId, uint GroupId, ushort Mode
     }
 
     /// <summary>Queries an open descriptor.</summary>
-    public static FileFacts OfDescriptor(SafeFileHandle descriptor) => Query(descriptor, [0], AtEmptyPath)
+    public static FileFacts OfDescriptor(SafeHandle descriptor) => Query(descriptor, [0], AtEmptyPath)
         ?? throw new IOException($"Cannot read the facts of a descriptor: {LinuxNative.LastErrorText()}.");
 
-    private static unsafe FileFacts? Query(SafeFileHandle directory, ReadOnlySpan<byte> path, int flags)
+    private static unsafe FileFacts? Query(SafeHandle directory, ReadOnlySpan<byte> path, int flags)
     {
         var buffer = default(LinuxNative.StatxBuffer);
         fixed (byte* name = path)

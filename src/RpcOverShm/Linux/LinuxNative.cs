@@ -69,7 +69,7 @@ internal static unsafe partial class LinuxNative
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     public static partial nint Statx(
-        nint number, SafeFileHandle directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
+        nint number, SafeHandle directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     public static partial nint CacheStat(

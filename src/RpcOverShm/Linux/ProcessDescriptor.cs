@@ -9,7 +9,7 @@ namespace RpcOverShm.Linux;
 /// A descriptor of another process (pidfd), readable when all threads of that process have ended. It always means the
 /// same process, even after another one got its id.
 /// </summary>
-internal sealed class ProcessDescriptor : PeerProcess
+internal sealed class ProcessDescriptor : WatchedProcess
 {
     private const int SoPeerpidfd = 77;
 

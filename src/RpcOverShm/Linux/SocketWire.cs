@@ -170,7 +170,7 @@ internal sealed unsafe class SocketWire : Wire
 
     public override void ShutDown() => SocketCalls.ShutDown(_socket);
 
-    public override PeerProcess? OpenProcess(out string? problem) =>
+    public override WatchedProcess? OpenProcess(out string? problem) =>
         ProcessDescriptor.OfPeer(_socket, Peer.ProcessId, out problem);
 
     public override void Dispose() => SocketCalls.Close(_socket);

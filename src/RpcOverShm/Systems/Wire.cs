@@ -75,5 +75,5 @@ internal abstract class Wire : Watchable
     /// Opens the process at the other end, to hear of its end. Returns null if that is not possible, with the problem.
     /// </summary>
     /// <exception cref="ObjectDisposedException">This side has closed the wire.</exception>
-    public abstract PeerProcess? OpenProcess(out string? problem);
+    public abstract WatchedProcess? OpenProcess(out string? problem);
 }

@@ -1,6 +1,5 @@
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

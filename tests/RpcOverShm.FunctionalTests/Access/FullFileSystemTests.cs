@@ -1,5 +1,4 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

@@ -1,7 +1,6 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
 using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

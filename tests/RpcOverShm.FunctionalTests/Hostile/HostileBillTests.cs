@@ -2,7 +2,6 @@ using System.Globalization;
 using RpcOverShm.FunctionalTests.TwoProcess;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

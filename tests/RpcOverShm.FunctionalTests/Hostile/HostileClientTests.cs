@@ -148,7 +148,7 @@ internal sealed class HostileClientTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
         // Without a descriptor, because a kernel since Linux 6.16 refuses to pass one here.
-        Links.RawHandshake.Send(
+        RawHandshake.Send(
             peer.Socket, RawHello.Of(HelloType.Client, RawPeer.Generous), segment: null);
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);

@@ -5,7 +5,6 @@ using RpcOverShm.FunctionalTests.TwoProcess;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -1,5 +1,4 @@
 using System.ComponentModel;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Python;
 

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Globalization;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

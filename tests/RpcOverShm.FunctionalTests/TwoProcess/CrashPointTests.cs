@@ -1,6 +1,5 @@
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

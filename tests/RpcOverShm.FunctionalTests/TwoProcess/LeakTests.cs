@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

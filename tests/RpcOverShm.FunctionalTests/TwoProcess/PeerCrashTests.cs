@@ -3,7 +3,6 @@ using Grpc.Health.V1;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.FunctionalTests.Services;
 using RpcOverShm.FunctionalTests.Telemetry;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

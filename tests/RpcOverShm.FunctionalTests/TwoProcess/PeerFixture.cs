@@ -1,5 +1,4 @@
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,5 +1,4 @@
 using NUnit.Framework.Interfaces;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

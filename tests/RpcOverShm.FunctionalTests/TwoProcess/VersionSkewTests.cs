@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

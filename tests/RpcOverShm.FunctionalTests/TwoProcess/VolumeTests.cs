@@ -1,5 +1,4 @@
 using System.Globalization;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

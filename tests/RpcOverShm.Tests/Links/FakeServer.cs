@@ -1,7 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Links;
 

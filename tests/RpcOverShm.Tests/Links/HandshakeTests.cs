@@ -25,7 +25,7 @@ public class HandshakeTests
         using Handshake.ReceivedHello? received = await ReceiveAsync();
 
         Assert.That(received!.Hello, Is.EqualTo(hello));
-        Assert.That(FileFacts.OfDescriptor(received.Descriptor!).SizeBytes, Is.EqualTo(4096 + Hellos.Ring));
+        Assert.That(FileFacts.OfDescriptor(received.Handles.Single()).SizeBytes, Is.EqualTo(4096 + Hellos.Ring));
     }
 
     [Test]
@@ -37,7 +37,7 @@ public class HandshakeTests
 
         Assert.That(received!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Stopping));
         Assert.That(received.Hello.RefusalText, Is.EqualTo("bye"));
-        Assert.That(received.Descriptor, Is.Null);
+        Assert.That(received.Handles, Is.Empty);
     }
 
     [Test]

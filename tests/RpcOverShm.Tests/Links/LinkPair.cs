@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
@@ -107,9 +108,10 @@ internal sealed class LinkPair : IDisposable
 
     /// <summary>Makes a link over another socket, with the client's segments. It must not be left.</summary>
     public PeerLink LinkOver(Socket socket, PeerIdentity peer) => new(
-        socket,
+        new SocketWire(socket),
         ClientSegment.Own,
         ServerSegment.View,
+        HostSystem.Current.CreateSignal(),
         peer,
         Guid.NewGuid(),
         Settings(ConnectionPurpose.Calls, Client.OwnLimits, Logger),

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Links;

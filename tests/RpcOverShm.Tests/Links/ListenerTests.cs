@@ -239,7 +239,7 @@ public class ListenerTests : ListenerFixture
         {
             using Socket client = UnixSockets.Connect(Address.SocketPath);
             Hellos.Send(client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
-            using var receiver = new HelloReceiver(client);
+            using var receiver = new HelloReceiver(new SocketWire(client));
 
             Assert.That(() => receiver.TryReceive(), Is.True.After(20_000, 1));
             Assert.That(receiver.Message?.Type, Is.EqualTo(HelloType.Server));
@@ -338,7 +338,7 @@ public class ListenerTests : ListenerFixture
         public StuckDoor()
         {
             Request();
-            Assert.That(Watch(EventLoop.Door, _sockets.Server.SafeHandle), Is.Null);
+            Assert.That(Watch(EventLoop.Door, _sockets.ServerWire), Is.Null);
         }
 
         public Task Stuck => _stuck.Task;

@@ -155,7 +155,7 @@ public class PendingClientsTests
     {
         var sockets = new SocketPair();
         _sockets.Add(sockets);
-        var client = new PendingClient(sockets.Server, new PeerIdentity(process, 0, 0), arrived, _ => { });
+        var client = new PendingClient(sockets.ServerWire, new PeerIdentity(process, 0, 0), arrived, _ => { });
         if (hasByte)
         {
             sockets.Client.Send("R"u8);

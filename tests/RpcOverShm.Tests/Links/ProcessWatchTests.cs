@@ -166,7 +166,7 @@ public partial class ProcessWatchTests
 
         Assert.That(problem, Is.Null);
         using var own = new ProcessDescriptor(Open(Process.GetCurrentProcess()), default);
-        Assert.That(process!.Key.Inode, Is.EqualTo(FileFacts.OfDescriptor(own.Handle).Inode));
+        Assert.That(process!.Key.Unique, Is.EqualTo(FileFacts.OfDescriptor(own.Handle).Inode));
         Assert.That(process.HasExited, Is.False);
     }
 

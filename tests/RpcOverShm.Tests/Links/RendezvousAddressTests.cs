@@ -2,7 +2,6 @@ using System.Security.Cryptography;
 using System.Text;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 
@@ -91,7 +90,7 @@ public class ServerHandshakeTests
         using Handshake.ReceivedHello? answer = await ReceiveAnswerAsync();
 
         Assert.That(answer!.Hello, Is.EqualTo(hello with { Type = HelloType.Server, Limits = Settings().Limits }));
-        Assert.That(answer.Descriptor, Is.Not.Null);
+        Assert.That(answer.Handles, Has.Count.EqualTo(1));
         Assert.That(link.IsAcceptor);
         Assert.That(link.ConnectionId, Is.EqualTo(hello.ConnectionId));
         Assert.That(link.PeerLimits, Is.EqualTo(hello.Limits));

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
@@ -180,6 +181,6 @@ public class StatisticsReaderTests
         return await opening;
     }
 
-    private static SafeFileHandle Copy(SafeFileHandle descriptor) => new(
+    private static SafeFileHandle Copy(SafeHandle descriptor) => new(
         LinuxNative.FCntl(descriptor, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
 }

@@ -30,7 +30,11 @@ public unsafe class RingGrowthTests
     [Test]
     public void Segment_OnAKernelThatGivesNoMemoryLater_HasAllOfItAtOnce()
     {
-        using SharedSegment segment = SharedSegment.Create(Second, Guid.Empty, canAllocateMapped: false);
+        using SharedSegment segment = SharedSegment.Create(
+            Second,
+            Guid.Empty,
+            MemoryFile.Create(
+                SegmentLayout.SizeBytes(Second), SegmentLayout.FirstSizeBytes(Second), canAllocateMapped: false));
 
         Assert.That(FileFacts.OfDescriptor(segment.Handle).AllocatedBytes, Is.EqualTo(4096 + First + Second));
         segment.SecondData[Second - 1] = 1;

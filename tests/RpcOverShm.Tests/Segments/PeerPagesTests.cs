@@ -99,8 +99,7 @@ public sealed class PeerPagesTests : IDisposable
     public void SecondRing_ThatGetsItsMemoryAfterTheHello_IsTaken([Values] bool canCount)
     {
         using SharedSegment own = SharedSegment.Create(Capacity, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(
-            Descriptors.Duplicate(own.Handle), Capacity, canCount);
+        using SharedSegment view = Open(Descriptors.Duplicate(own.Handle), canCount);
 
         AssertHoles(view.CheckSecond);
         Assert.That(own.TryAllocateSecond(), Is.Null);
@@ -172,7 +171,10 @@ public sealed class PeerPagesTests : IDisposable
         Assert.That(act, Throws.TypeOf<SegmentException>().With.Message.Contains("has holes"));
 
     private SharedSegment Open(bool canCount) =>
-        SharedSegment.Open(Descriptors.Duplicate(_file), Capacity, canCount);
+        Open(Descriptors.Duplicate(_file), canCount);
+
+    private static SharedSegment Open(SafeFileHandle file, bool canCount) => new(
+        MemoryFile.Open(file, s_sizeBytes, s_firstBytes, canCount), Capacity);
 
     private void Allocate(long start, long length) =>
         Assert.That(length == 0 || LinuxNative.FAllocate(_file, 0, start, length) == 0);

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
 using RpcOverShm.Segments;
@@ -73,10 +74,10 @@ public class SharedPageTests
         using SharedPage own = SharedPage.Create();
 
         Assert.That(
-            () => SegmentMemory.MapWritable(own.Handle, SharedPage.SizeBytes, SharedPage.SizeBytes),
+            () => SegmentMemory.MapWritable((SafeFileHandle)own.Handle, SharedPage.SizeBytes, SharedPage.SizeBytes),
             Throws.TypeOf<SegmentException>());
     }
 
-    private static SafeFileHandle Copy(SafeFileHandle descriptor) => new(
+    private static SafeFileHandle Copy(SafeHandle descriptor) => new(
         LinuxNative.FCntl(descriptor, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
 }

@@ -66,7 +66,7 @@ public unsafe class SharedSegmentTests
         segment.Own.Data[0] = 1;
 
         Assert.That(() => segment.Own.Handle, Throws.InvalidOperationException, "It was released.");
-        Assert.That(() => segment.View.Descriptor, Throws.InvalidOperationException);
+        Assert.That(() => segment.View.Handle, Throws.InvalidOperationException);
         Assert.That(segment.Own.Data[0], Is.EqualTo(1));
     }
 

@@ -1,5 +1,4 @@
 using System.Text.Json;
-using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Tests.Support;

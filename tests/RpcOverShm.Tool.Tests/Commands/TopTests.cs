@@ -5,8 +5,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Testing;
 using RpcOverShm.Tool.Commands;
 using RpcOverShm.Tool.Output;
@@ -154,14 +152,15 @@ public partial class TopTests
         using SharedPage page = SharedPage.Create();
         Task<ToolRun> run = RunAsync("top", "liar");
         using Socket socket = await listening.AcceptAsync().Bounded();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+            new SocketWire(socket), CancellationToken.None).Bounded();
         Hello answer = hello!.Hello with
         {
             Type = HelloType.Server,
             Limits = hello.Hello.Limits with { RingCapacity = SharedPage.SizeBytes },
         };
 
-        DescriptorPassing.Send(socket.SafeHandle, answer.Encode(), page.Handle);
+        new SocketWire(socket).Send(answer.Encode(), [page.Handle]);
 
         Assert.That(
             (await run.Bounded()).Expect(ExitCode.NotOffered).Error,

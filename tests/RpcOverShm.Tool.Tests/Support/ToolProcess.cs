@@ -1,4 +1,3 @@
-using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tool.Tests.Support;

@@ -4,7 +4,7 @@ namespace RpcOverShm.Systems;
 /// Another process, readable when all its threads have ended. It always means the same process, even after another one
 /// got its id.
 /// </summary>
-internal abstract class PeerProcess : Watchable
+internal abstract class WatchedProcess : Watchable
 {
     /// <summary>Equal for two of one process, and different for those of two living ones.</summary>
     public abstract ProcessKey Key { get; }
