@@ -53,8 +53,11 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// <summary>The number of closes that are in progress.</summary>
     public int Closing => Volatile.Read(ref _closing);
 
-    /// <summary>Closes what a peer has passed, or a door's, whose clients may have. Returns at once.</summary>
-    public void Close(IDisposable handle) => Add(handle);
+    /// <summary>Closes what a peer has passed. Returns at once.</summary>
+    public void Close(SafeHandle handle) => Add(handle);
+
+    /// <summary>Closes what clients may have passed something to, such as a listening socket. Returns at once.</summary>
+    public void Close(Watchable watched) => Add(watched);
 
     /// <summary>
     /// Closes a wire. Returns at once; the peer sees the end at once, and operations in progress on the wire end. A

@@ -109,7 +109,7 @@ public class ForeignHandlesTests
             _handles.Close(new SlowHandle(this, isSlow: true));
         }
 
-        _handles.Close(sockets.Server);
+        _handles.Close(sockets.ServerWire);
 
         Assert.That(DescriptorPassing.IsAtEnd(sockets.Client.SafeHandle));
         _mayEnd.Set();
@@ -126,7 +126,7 @@ public class ForeignHandlesTests
         }
 
         sockets.Client.Send(hasData ? "x"u8 : []);
-        _handles.Close(sockets.Server);
+        _handles.Close(sockets.ServerWire);
 
         Assert.That(() => _handles.Waiting, Is.EqualTo(hasData ? 1 : 0).After(20_000, 5));
         if (!hasData)
@@ -143,7 +143,7 @@ public class ForeignHandlesTests
         Socket socket = UnixSockets.New();
         socket.Dispose();
 
-        Assert.That(() => _handles.Close(socket), Throws.Nothing);
+        Assert.That(() => _handles.Close(new SocketWire(socket)), Throws.Nothing);
     }
 
     private sealed class SlowHandle : SafeHandle
