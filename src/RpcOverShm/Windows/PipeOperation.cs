@@ -22,6 +22,9 @@ internal sealed unsafe class PipeOperation : IDisposable
             (nuint)(sizeof(WindowsNative.Overlapped) + bufferBytes));
     }
 
+    /// <summary>The address by which a packet names the operation.</summary>
+    public nint Address => (nint)_overlapped;
+
     public Span<byte> Buffer => new(BufferAddress, _bufferBytes);
 
     /// <summary>Whether the operation is in progress.</summary>
@@ -67,16 +70,9 @@ internal sealed unsafe class PipeOperation : IDisposable
         return Begun(WindowsNative.ConnectNamedPipe(pipe, _overlapped));
     }
 
-    /// <summary>
-    /// Cancels the operation, unless it has ended, and waits for its end. Returns false if it does not end.
-    /// </summary>
-    public bool TryEnd(SafeHandle pipe)
+    /// <summary>Cancels the operation. It ends soon.</summary>
+    public void Cancel(SafeHandle pipe)
     {
-        if (!IsPending)
-        {
-            return true;
-        }
-
         try
         {
             _ = WindowsNative.CancelIoEx(pipe, _overlapped);
@@ -85,7 +81,20 @@ internal sealed unsafe class PipeOperation : IDisposable
         {
             // The close of the handle has cancelled it.
         }
+    }
 
+    /// <summary>
+    /// Cancels the operation, unless it has ended, and waits for its end. Returns false if it does not end. Not for an
+    /// operation with a packet: that may end only when a thread takes the packet.
+    /// </summary>
+    public bool TryEnd(SafeHandle pipe)
+    {
+        if (!IsPending)
+        {
+            return true;
+        }
+
+        Cancel(pipe);
         long begun = Stopwatch.GetTimestamp();
         for (SpinWait spin = default; IsPending; spin.SpinOnce())
         {

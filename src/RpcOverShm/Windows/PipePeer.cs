@@ -140,7 +140,7 @@ internal sealed unsafe class PipePeer : IDisposable
         var handle = new KernelHandle(copy);
         if (KernelHandle.TypeOf(copy) is var found && found != type)
         {
-            handle.Dispose();
+            ForeignHandles.Shared.Close(handle);
             throw new SegmentException($"The client passed a handle of the type {found}; {type} is right.");
         }
 

@@ -159,7 +159,7 @@ internal sealed unsafe partial class PipeWire
         }
     }
 
-    /// <summary>Ends the read that is in progress. What it has read by then stays.</summary>
+    /// <summary>Ends the read that is in progress without a port. What it has read by then stays.</summary>
     public void EndRead()
     {
         using (_lock.Enter())
@@ -172,14 +172,30 @@ internal sealed unsafe partial class PipeWire
             if (_read.TryEnd(_pipe))
             {
                 TakeResult();
-                return;
+            }
+            else
+            {
+                GiveUpRead().Dispose();
+            }
+        }
+    }
+
+    /// <summary>
+    /// Cancels the read that is in progress at a port, before the wire is closed. Returns its operation, which ends
+    /// with its packet, perhaps not before; null if none is in progress.
+    /// </summary>
+    public PipeOperation? CancelRead()
+    {
+        using (_lock.Enter())
+        {
+            TakeResult();
+            if (!_isReading || _isDisposed)
+            {
+                return null;
             }
 
-            // Its memory is the system's now. The wire is of no use any more.
-            _read.Dispose();
-            _read = new PipeOperation(BufferBytes);
-            _isReading = false;
-            _error = WindowsNative.ErrorOperationAborted;
+            _read.Cancel(_pipe);
+            return GiveUpRead();
         }
     }
 
@@ -210,6 +226,16 @@ internal sealed unsafe partial class PipeWire
         }
 
         return (int)available;
+    }
+
+    // Its memory is the system's now, and the wire is of no more use.
+    private PipeOperation GiveUpRead()
+    {
+        PipeOperation given = _read;
+        _read = new PipeOperation(BufferBytes);
+        _isReading = false;
+        _error = WindowsNative.ErrorPipeNotConnected;
+        return given;
     }
 
     private void TakeResult()
@@ -255,6 +281,11 @@ internal sealed unsafe partial class PipeWire
 
     private void BeginRead(nint completion)
     {
+        if (_isDisposed)
+        {
+            return;
+        }
+
         try
         {
             _error = _read.Read(_pipe, BufferBytes, completion);

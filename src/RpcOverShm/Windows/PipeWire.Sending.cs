@@ -36,7 +36,6 @@ internal sealed partial class PipeWire
     {
         using (_sendLock.Enter())
         {
-            // While one waits for room in the pipe, the peer has many that it has not read.
             if (_isShutDown || _isDisposed || _ring.IsPending)
             {
                 return null;
@@ -46,6 +45,10 @@ internal sealed partial class PipeWire
             {
                 _ring.Buffer[0] = doorbell;
                 int error = _ring.Write(_pipe, 1, Unheard);
+
+                // If it waits for room in the pipe, the peer has many that it has not read. It does not wait on: the
+                // system would end it with this thread.
+                _ = _ring.TryEnd(_pipe);
                 return WindowsNative.IsShortage(error) ? WindowsNative.ErrorText(error) : null;
             }
             catch (ObjectDisposedException)

@@ -95,6 +95,7 @@ internal sealed partial class PipeWire : Wire
             }
 
             _isDisposed = true;
+            _isReading = false;
             End(_read);
             End(_ring);
             WithdrawOffer();

@@ -13,11 +13,13 @@ namespace RpcOverShm.Windows;
 internal sealed unsafe class PortPoll : EventPoll
 {
     private const nuint WakeKey = 0;
+    private const int LastWaitMilliseconds = 100; // for the packets of cancelled reads, which are there already
 
     private readonly KernelHandle _port;
     private readonly UninterruptibleLock _lock = new(); // guards the fields below
     private readonly Dictionary<nuint, Entry> _entries = [];
     private readonly Dictionary<Watchable, nuint> _keys = [];
+    private readonly Dictionary<nint, PipeOperation> _cancelled = []; // until their packets come
     private nuint _lastKey;
 
     private PortPoll(KernelHandle port) => _port = port;
@@ -68,7 +70,7 @@ internal sealed unsafe class PortPoll : EventPoll
             _keys[watched] = own;
         }
 
-        // Bytes that are left from the handshake come with no packet.
+        // Bytes that are left from the handshake come with no packet. That of a process may have come too early.
         if (watched is PipeWire added ? added.TryTell(completion: 0, out _) : ((ProcessHandle)watched).HasExited)
         {
             Post(own);
@@ -88,27 +90,22 @@ internal sealed unsafe class PortPoll : EventPoll
             }
 
             _entries.Remove(own, out removed);
+            Cancel(watched);
         }
 
-        End(watched, removed);
+        removed.Wait?.Dispose();
     }
 
     public override int Wait(Event[] events, int timeoutMilliseconds)
     {
         WindowsNative.Packet* packets = stackalloc WindowsNative.Packet[MostEvents];
-        uint most = (uint)Math.Min(events.Length, MostEvents);
-        uint removed;
-        if (WindowsNative.GetQueuedCompletionStatusEx(
-            _port, packets, most, &removed, unchecked((uint)timeoutMilliseconds), isAlertable: 0) == 0)
-        {
-            return 0;
-        }
-
+        int taken = Take(packets, Math.Min(events.Length, MostEvents), timeoutMilliseconds);
         int count = 0;
         using (_lock.Enter())
         {
-            for (uint i = 0; i < removed; i++)
+            for (int i = 0; i < taken; i++)
             {
+                FreeCancelled(packets[i]);
                 nuint own = packets[i].Key;
                 if (own == WakeKey)
                 {
@@ -132,20 +129,58 @@ internal sealed unsafe class PortPoll : EventPoll
         {
             foreach ((Watchable watched, nuint own) in _keys)
             {
-                End(watched, _entries[own]);
+                Cancel(watched);
+                _entries[own].Wait?.Dispose();
             }
 
             _keys.Clear();
             _entries.Clear();
+            TakeLastPackets();
         }
 
         _port.Dispose();
     }
 
-    private static void End(Watchable watched, Entry entry)
+    private int Take(WindowsNative.Packet* packets, int most, int timeoutMilliseconds)
     {
-        (watched as PipeWire)?.EndRead();
-        entry.Wait?.Dispose();
+        uint taken;
+        int isAny = WindowsNative.GetQueuedCompletionStatusEx(
+            _port, packets, (uint)most, &taken, unchecked((uint)timeoutMilliseconds), isAlertable: 0);
+        return isAny != 0 ? (int)taken : 0;
+    }
+
+    // The caller holds the lock.
+    private void Cancel(Watchable watched)
+    {
+        if ((watched as PipeWire)?.CancelRead() is { } read)
+        {
+            _cancelled.Add(read.Address, read);
+        }
+    }
+
+    // The caller holds the lock. A packet of an earlier read can have the same address.
+    private void FreeCancelled(in WindowsNative.Packet packet)
+    {
+        nint address = (nint)packet.Overlapped;
+        if (_cancelled.TryGetValue(address, out PipeOperation? ended) && !ended.IsPending)
+        {
+            _cancelled.Remove(address);
+            ended.Dispose();
+        }
+    }
+
+    // The caller holds the lock. What the system does not end in time keeps its memory.
+    private void TakeLastPackets()
+    {
+        WindowsNative.Packet* packets = stackalloc WindowsNative.Packet[MostEvents];
+        int taken;
+        while (_cancelled.Count > 0 && (taken = Take(packets, MostEvents, LastWaitMilliseconds)) > 0)
+        {
+            for (int i = 0; i < taken; i++)
+            {
+                FreeCancelled(packets[i]);
+            }
+        }
     }
 
     private void Post(nuint key) => _ = WindowsNative.PostQueuedCompletionStatus(_port, 0, key, null);
