@@ -26,6 +26,10 @@ internal sealed unsafe class WindowsSystem : HostSystem
 
     public override long MaxHandles => MostHandles;
 
+    public override string MaxMappingsName => "the mappings of a process";
+
+    public override string MaxHandlesName => "the handles of a process";
+
     public override long ThreadTime => WindowsThreads.OwnTime;
 
     public override int CurrentThreadId => WindowsNative.GetCurrentThreadId();
