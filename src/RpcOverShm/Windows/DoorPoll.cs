@@ -41,7 +41,7 @@ internal sealed class DoorPoll : EventPoll
             return problem;
         }
 
-        (watched as PipeWire)?.ForgetTold();
+        (watched as PipeWire)?.BeginWatch(_event);
         (watched as PipeListening)?.ForgetTold();
         using (_lock.Enter())
         {
@@ -163,7 +163,7 @@ internal sealed class DoorPoll : EventPoll
 
         public void End()
         {
-            (watched as PipeWire)?.EndRead();
+            (watched as PipeWire)?.EndWatch();
             (watched as PipeListening)?.Stop();
             _wait?.Dispose();
         }

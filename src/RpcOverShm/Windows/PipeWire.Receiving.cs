@@ -22,6 +22,7 @@ internal sealed unsafe partial class PipeWire
     private int _error;       // with which the last read failed; there is no other
     private int _emptyReads;
     private bool _isTold;     // a poll has told of what is here
+    private KernelHandle? _watch; // of a poll without a port
     private nuint? _portKey;  // at the port to which the pipe is bound, for ever
 
     public override bool IsAtEnd
@@ -58,7 +59,13 @@ internal sealed unsafe partial class PipeWire
             }
             while (!_isReading && TryFill());
 
-            _isTold = false;
+            if (_isTold)
+            {
+                // A poll without a port begins the next read, on its own thread.
+                _isTold = false;
+                _ = _watch is null ? 0 : WindowsNative.SetEvent(_watch);
+            }
+
             return -1;
         }
     }
@@ -151,16 +158,28 @@ internal sealed unsafe partial class PipeWire
     }
 
     /// <summary>Forgets what was told, for another poll.</summary>
-    public void ForgetTold()
+    /// <param name="watch">The event of a poll without a port, which is set when a receive finds nothing.</param>
+    public void BeginWatch(KernelHandle? watch)
     {
         using (_lock.Enter())
         {
             _isTold = false;
+            _watch = watch;
         }
     }
 
-    /// <summary>Ends the read that is in progress without a port. What it has read by then stays.</summary>
-    public void EndRead()
+    /// <summary>Ends the watch of a poll without a port, with its read. What that has read by then stays.</summary>
+    public void EndWatch()
+    {
+        using (_lock.Enter())
+        {
+            _watch = null;
+            EndRead();
+        }
+    }
+
+    /// <summary>Ends the read that is in progress without a port.</summary>
+    private void EndRead()
     {
         using (_lock.Enter())
         {

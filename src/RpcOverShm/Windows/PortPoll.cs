@@ -45,7 +45,7 @@ internal sealed unsafe class PortPoll : EventPoll
         ProcessWait? wait = null;
         if (watched is PipeWire wire)
         {
-            wire.ForgetTold();
+            wire.BeginWatch(watch: null);
             if (wire.Bind(_port, ref own) is { } reason)
             {
                 return reason;
