@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using RpcOverShm.Linux;
 using RpcOverShm.Systems;
+using RpcOverShm.Windows;
 
 namespace RpcOverShm;
 
@@ -12,5 +13,7 @@ internal static class SystemChoice
     [SuppressMessage(
         "Usage", "CA2255", Justification = "Tests and tools enter the assembly at any room, and each needs the system.")]
     internal static void Choose() => HostSystem.Choose(
-        OperatingSystem.IsLinux() && LinuxSystem.IsProcessorSupported ? new LinuxSystem() : null);
+        OperatingSystem.IsLinux() && LinuxSystem.IsProcessorSupported ? new LinuxSystem()
+        : OperatingSystem.IsWindows() ? new WindowsSystem()
+        : null);
 }
