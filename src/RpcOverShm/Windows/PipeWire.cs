@@ -69,7 +69,7 @@ internal sealed partial class PipeWire : Wire
         _pipe.Dispose();
     }
 
-    public override PeerProcess? OpenProcess(out string? problem)
+    public override WatchedProcess? OpenProcess(out string? problem)
     {
         ObjectDisposedException.ThrowIf(_isShutDown, this);
         try

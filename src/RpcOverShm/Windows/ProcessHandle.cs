@@ -4,7 +4,7 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Windows;
 
 /// <summary>A handle of another process, which the system sets when the process ends.</summary>
-internal sealed unsafe class ProcessHandle : PeerProcess
+internal sealed unsafe class ProcessHandle : WatchedProcess
 {
     private readonly KernelHandle _handle;
 

@@ -5,6 +5,7 @@ using RpcOverShm.Linux;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>A listener whose files are removed, replaced or moved by others while it listens.</summary>
+[LinuxOnly("Files that others remove or replace; a pipe has none.")]
 public class SocketDoorTests : ListenerFixture
 {
     private const int ListeningAgain = 8;

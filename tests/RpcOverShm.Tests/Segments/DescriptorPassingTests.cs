@@ -7,6 +7,7 @@ using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Descriptors in messages of a socket.")]
 public class DescriptorPassingTests
 {
     private const int MostDescriptors = 8;

@@ -8,6 +8,7 @@ using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Descriptors whose close hangs.")]
 [NonParallelizable]
 public class ForeignHandlesTests
 {

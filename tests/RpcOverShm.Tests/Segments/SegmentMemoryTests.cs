@@ -6,6 +6,7 @@ using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Memory files, their seals and their pages.")]
 public class SegmentMemoryTests
 {
     private const long SizeBytes = 64 << 10;
