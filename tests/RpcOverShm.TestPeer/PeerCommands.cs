@@ -1,4 +1,5 @@
 using System.Globalization;
+using RpcOverShm.MessagePack;
 using RpcOverShm.Testing;
 using RpcOverShm.TestPeer.Soak;
 using RpcOverShm.TestPeer.Traces;
@@ -27,6 +28,8 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3)),
+        ["packed-channel"] = words => _call.OpenAsync(
+            words[1], Place(words), [], options => options.Codec = ShmMessagePackCodec.Instance),
         ["callback-channel"] = words => _call.OpenAsync(
             words[1], words[2], [], options =>
             {

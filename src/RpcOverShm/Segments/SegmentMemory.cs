@@ -171,8 +171,10 @@ internal static unsafe class SegmentMemory
 
     private static bool ProbePopulateWrite()
     {
-        // An older kernel does not know the advice and refuses it, whatever the range.
-        return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
+        // An older kernel does not know the advice and refuses it, whatever the range. An emulator of the processor that
+        // accepts an advice which nobody knows has ignored this one too (qemu).
+        return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0
+            && LinuxNative.MAdvise(0, 0, LinuxNative.MadvUnknown) != 0;
     }
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)

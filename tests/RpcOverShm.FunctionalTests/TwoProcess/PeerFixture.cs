@@ -1,3 +1,5 @@
+using RpcOverShm.MessagePack;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>The base of fixtures with a second process: owns the peers and their common directory.</summary>
@@ -127,7 +129,14 @@ internal abstract class PeerFixture
         return channel;
     }
 
-    protected ScriptClient OpenClient() => new(OpenChannel().CreateCallInvoker());
+    /// <summary>Opens a channel whose messages are in Protobuf or, packed, in MessagePack.</summary>
+    protected ShmChannel OpenChannel(bool isPacked) =>
+        OpenChannel(options => options.Codec = isPacked ? ShmMessagePackCodec.Instance : null);
+
+    protected ScriptClient OpenClient(bool isPacked = false) => new(OpenChannel(isPacked).CreateCallInvoker());
+
+    /// <summary>Returns the command with which a peer opens such a channel.</summary>
+    protected static string ChannelCommand(bool isPacked) => isPacked ? "packed-channel" : "channel";
 
     protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
 
