@@ -1,6 +1,3 @@
-using System.Runtime.Versioning;
-
 // A new instance for each test, because fixtures keep the objects of a test in fields.
 [assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [assembly: HangGuard]
-[assembly: SupportedOSPlatform("linux")]

@@ -11,6 +11,7 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>Changes environment variables of the process, so it runs alone.</summary>
+[LinuxOnly("The user's runtime directory; pipes are in none.")]
 [NonParallelizable]
 public class DefaultDirectoryTests
 {

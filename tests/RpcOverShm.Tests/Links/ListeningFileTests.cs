@@ -4,6 +4,7 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>A listener whose files are removed, replaced or moved by others while it listens.</summary>
+[LinuxOnly("Files that others remove or replace; a pipe has none.")]
 public class ListeningFileTests : ListenerFixture
 {
     private const int ListeningAgain = 8;

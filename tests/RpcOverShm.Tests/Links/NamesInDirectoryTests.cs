@@ -5,6 +5,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
+[LinuxOnly("The sockets in a runtime directory; pipes are in none.")]
 public class NamesInDirectoryTests
 {
     private const string Nobody = "No server runs in this directory.";

@@ -6,6 +6,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
+[LinuxOnly("The lock beside a socket's file; the first instance of a pipe needs none.")]
 public class RendezvousLockTests
 {
     private readonly TestDirectory _directory = new();

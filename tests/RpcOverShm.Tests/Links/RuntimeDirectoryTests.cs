@@ -5,6 +5,7 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>Changes the umask of the process, so it runs alone.</summary>
+[LinuxOnly("Directories, their modes and their owners; pipes are in none.")]
 [NonParallelizable]
 public class RuntimeDirectoryTests
 {

@@ -6,6 +6,7 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>Changes the umask of the process, so it runs alone.</summary>
+[LinuxOnly("A socket's file and its mode; a pipe has none.")]
 [NonParallelizable]
 public class SocketFileTests
 {

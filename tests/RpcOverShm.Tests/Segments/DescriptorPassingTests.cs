@@ -5,6 +5,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Descriptors in messages of a socket.")]
 public class DescriptorPassingTests
 {
     private const int MostDescriptors = 8;

@@ -3,6 +3,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("What statx says about a file.")]
 public class FileFactsTests
 {
     private readonly TestDirectory _directory = new();

@@ -6,6 +6,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Descriptors whose close hangs.")]
 [NonParallelizable]
 public class ForeignHandlesTests
 {

@@ -8,6 +8,7 @@ namespace RpcOverShm.Tests.Segments;
 /// The pages of a peer's memory file: the process that touches a missing one pays for it, so none may be missing when
 /// it is read, also if the peer has made it look otherwise.
 /// </summary>
+[LinuxOnly("Missing pages of a memory file; a section has all.")]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 public sealed class PeerPagesTests : IDisposable
 {

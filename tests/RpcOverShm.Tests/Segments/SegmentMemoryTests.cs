@@ -4,6 +4,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Memory files, their seals and their pages.")]
 public class SegmentMemoryTests
 {
     private const long SizeBytes = 64 << 10;

@@ -2,6 +2,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[LinuxOnly("Names and numbers of the system's database of users.")]
 public class SystemAccountsTests
 {
     // Every system has this entry in both databases.

@@ -3,6 +3,7 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>The futex signal on kernels that can wait for two words at once (futex_waitv).</summary>
+[LinuxOnly("Futexes.")]
 public class FutexSignalTests : SignalContract
 {
     [OneTimeSetUp]
