@@ -125,10 +125,13 @@ public sealed class PeerProcess : IAsyncDisposable
         return new PeerProcess(await started.Task);
     }
 
-    /// <summary>Returns the command that runs a program of this solution, or the peer that is to be run in its place.</summary>
+    /// <summary>
+    /// Returns the command that runs a program of this solution, or the peer that takes its place.
+    /// </summary>
     public static string[] CommandOf(string directory, string assemblyName, params string[] arguments)
     {
-        if (assemblyName == PeerAssembly && Environment.GetEnvironmentVariable(CommandVariable) is { Length: > 0 } other)
+        if (assemblyName == PeerAssembly
+            && Environment.GetEnvironmentVariable(CommandVariable) is { Length: > 0 } other)
         {
             return [.. other.Split(' '), .. arguments];
         }

@@ -171,8 +171,8 @@ internal static unsafe class SegmentMemory
 
     private static bool ProbePopulateWrite()
     {
-        // An older kernel does not know the advice and refuses it, whatever the range. An emulator of the processor that
-        // accepts an advice which nobody knows has ignored this one too (qemu).
+        // An older kernel does not know the advice and refuses it, whatever the range. An emulator of the processor
+        // (qemu) ignores it; it accepts any advice, also one that no kernel knows.
         return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0
             && LinuxNative.MAdvise(0, 0, LinuxNative.MadvUnknown) != 0;
     }

@@ -23,7 +23,7 @@ internal sealed class EchoAcrossProcessesTests : StandingPeerFixture
     {
         await ServeAsync(new Script(), options => options.Codecs.Add(ShmMessagePackCodec.Instance));
         PeerProcess peer = await TakePeerAsync();
-        await peer.DoAsync($"{ChannelCommand(isPacked)} {Address} {Directory.Path}");
+        await peer.DoAsync(ChannelCommand(isPacked));
 
         Assert.That(await peer.DoAsync("shapes"), Is.Empty);
         Assert.That(await peer.DoAsync("echo 5000000"), Is.EqualTo("right"));

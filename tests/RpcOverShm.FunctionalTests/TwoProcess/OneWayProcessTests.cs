@@ -35,7 +35,7 @@ internal sealed class OneWayProcessTests : PeerFixture
 
         await Task.WhenAll(peers.Select(async peer =>
         {
-            await peer.DoAsync($"{ChannelCommand(isPacked)} {Address} {Directory.Path}");
+            await peer.DoAsync(ChannelCommand(isPacked));
             await peer.DoAsync($"one-way {calls} {bytes}");
             peer.Kill();
             await peer.Exited;

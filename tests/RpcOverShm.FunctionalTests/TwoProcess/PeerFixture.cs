@@ -136,7 +136,8 @@ internal abstract class PeerFixture
     protected ScriptClient OpenClient(bool isPacked = false) => new(OpenChannel(isPacked).CreateCallInvoker());
 
     /// <summary>Returns the command with which a peer opens such a channel.</summary>
-    protected static string ChannelCommand(bool isPacked) => isPacked ? "packed-channel" : "channel";
+    protected string ChannelCommand(bool isPacked) =>
+        $"channel {Address} {Directory.Path} - {(isPacked ? "packed" : "")}".TrimEnd();
 
     protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
 
