@@ -42,6 +42,7 @@ internal static unsafe partial class LinuxNative
     public const int MadvDontdump = 16;
     public const int MadvPopulateRead = 22;
     public const int MadvPopulateWrite = 23;
+    public const int MadvUnknown = int.MaxValue; // no advice, and refused by every kernel
 
     public const int LockExclusiveNonBlocking = 2 | 4;
 

@@ -166,8 +166,10 @@ internal static unsafe class SegmentMemory
 
     private static bool ProbePopulateWrite()
     {
-        // An older kernel does not know the advice and refuses it, whatever the range.
-        return LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
+        // An older kernel does not know the advice and refuses it, whatever the range. An emulator of the processor
+        // (qemu) ignores it; it accepts any advice, also one that no kernel knows.
+        return LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0
+            && LinuxNative.MAdvise(0, 0, LinuxNative.MadvUnknown) != 0;
     }
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)

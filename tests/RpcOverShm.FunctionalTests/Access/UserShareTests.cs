@@ -1,4 +1,3 @@
-
 namespace RpcOverShm.FunctionalTests.Access;
 
 /// <summary>
