@@ -6,10 +6,11 @@ namespace RpcOverShm.Samples;
 internal static class Demonstration
 {
     /// <summary>Runs all calls. Returns the exit code: 0 if all results were as expected.</summary>
-    public static async Task<int> RunAsync()
+    /// <param name="serverCommand">The command that runs the server's program.</param>
+    public static async Task<int> RunAsync(string[] serverCommand)
     {
         string address = $"shm://quickstart-{Environment.ProcessId}";
-        await using ServerProcess server = await ServerProcess.StartAsync(address);
+        await using ServerProcess server = await ServerProcess.StartAsync(serverCommand, address);
         Console.WriteLine($"client: process {Environment.ProcessId}");
         Console.WriteLine($"server: process {server.Process.Id}, at {address}");
         Console.WriteLine();

@@ -3,7 +3,7 @@ using System.Globalization;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The server process: a second instance of this program, which stops when its input is closed.</summary>
+/// <summary>The server process: a second instance of this program; it stops when its input is closed.</summary>
 internal sealed class ServerProcess : IAsyncDisposable
 {
     private static readonly TimeSpan s_longestStart = TimeSpan.FromSeconds(30);
@@ -14,20 +14,23 @@ internal sealed class ServerProcess : IAsyncDisposable
 
     public Process Process => _process;
 
-    public static async Task<ServerProcess> StartAsync(string address)
+    /// <summary>Returns the command that runs this program.</summary>
+    public static string[] ThisProgram()
     {
-        var start = new ProcessStartInfo(Environment.ProcessPath!)
+        string program = Environment.ProcessPath!;
+        return Path.GetFileNameWithoutExtension(program) == "dotnet"
+            ? [program, typeof(ServerProcess).Assembly.Location]
+            : [program];
+    }
+
+    /// <summary>Starts a server with the command of a build of this program.</summary>
+    public static async Task<ServerProcess> StartAsync(string[] command, string address)
+    {
+        var start = new ProcessStartInfo(command[0], [.. command[1..], "serve", address])
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
         };
-        if (Path.GetFileNameWithoutExtension(start.FileName) == "dotnet")
-        {
-            start.ArgumentList.Add(typeof(ServerProcess).Assembly.Location);
-        }
-
-        start.ArgumentList.Add("serve");
-        start.ArgumentList.Add(address);
         Process process = Process.Start(start) ?? throw new InvalidOperationException("The server did not start.");
         string? line = await process.StandardOutput.ReadLineAsync().WaitAsync(s_longestStart);
         return line == TickerServer.ReadyLine

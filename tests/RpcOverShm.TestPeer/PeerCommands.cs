@@ -1,7 +1,9 @@
 using System.Globalization;
-using RpcOverShm.Testing;
+using RpcOverShm.Linux;
+using RpcOverShm.MessagePack;
 using RpcOverShm.TestPeer.Soak;
 using RpcOverShm.TestPeer.Traces;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
@@ -26,7 +28,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["serve-reflection"] = words => _serve.ServeReflectedAsync(words[1], Place(words)),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
-        ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3)),
+        ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3), Codec(words)),
         ["callback-channel"] = words => _call.OpenAsync(
             words[1], words[2], [], options =>
             {
@@ -112,6 +114,10 @@ internal sealed class PeerCommands : IAsyncDisposable
     // A list of users or groups as "1234,nobody"; "-" or nothing for none.
     private static string[] Others(string[] words, int index) =>
         words.Length > index && words[index] != "-" ? words[index].Split(',') : [];
+
+    // The word "packed" after the others is for messages in MessagePack.
+    private static Action<ShmChannelOptions>? Codec(string[] words) =>
+        words.Length > 4 && words[4] == "packed" ? options => options.Codec = ShmMessagePackCodec.Instance : null;
 
     private static string Facts()
     {

@@ -2,6 +2,8 @@ using System.Globalization;
 using Grpc.Core;
 using Grpc.Reflection;
 using Grpc.Reflection.V1Alpha;
+using RpcOverShm.Linux;
+using RpcOverShm.MessagePack;
 using RpcOverShm.Servers;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
@@ -16,7 +18,7 @@ internal sealed class ServeCommands : IAsyncDisposable
     private ShmServer? _server;
     private int _running; // unary methods
 
-    /// <summary>Starts a server that takes messages of any size.</summary>
+    /// <summary>Starts a server that takes messages of any size, in Protobuf and in MessagePack.</summary>
     public Task<string> ServeAnySizeAsync(
         string address, string? directory, string[] users, string[] groups, int? maxConnections = null)
     {
@@ -24,6 +26,7 @@ internal sealed class ServeCommands : IAsyncDisposable
         {
             Listen = { RuntimeDirectory = directory, AllowedGroup = groups.SingleOrDefault() },
             MaxReceiveMessageSize = null,
+            Codecs = { ShmMessagePackCodec.Instance },
             Limits = { MaxConnectionBufferSize = 128 << 20 }, // as by default, although messages have no limit
         };
         options.Listen.MaxConnections = maxConnections ?? options.Listen.MaxConnections;

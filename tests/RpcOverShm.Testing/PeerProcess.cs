@@ -17,6 +17,13 @@ public sealed class PeerProcess : IAsyncDisposable
     /// </summary>
     public const string ParentVariable = "RPCOVERSHM_PARENT";
 
+    /// <summary>
+    /// The variable with the command that runs the peer of the tests in place of the one beside them, as words between
+    /// blanks: a build for another processor and its emulator.
+    /// </summary>
+    private const string CommandVariable = "RPCOVERSHM_TEST_PEER";
+
+    private const string PeerAssembly = "RpcOverShm.TestPeer";
     private const string EventPrefix = "event ";
     private const UnixFileMode Readable = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
         | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
@@ -118,9 +125,17 @@ public sealed class PeerProcess : IAsyncDisposable
         return new PeerProcess(await started.Task);
     }
 
-    /// <summary>Returns the command that runs a program of this solution.</summary>
+    /// <summary>
+    /// Returns the command that runs a program of this solution, or the peer that takes its place.
+    /// </summary>
     public static string[] CommandOf(string directory, string assemblyName, params string[] arguments)
     {
+        if (assemblyName == PeerAssembly
+            && Environment.GetEnvironmentVariable(CommandVariable) is { Length: > 0 } other)
+        {
+            return [.. other.Split(' '), .. arguments];
+        }
+
         string program = Path.Combine(directory, assemblyName + ".dll");
         string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
             ? path

@@ -1,4 +1,5 @@
 using System.Globalization;
+using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -8,20 +9,21 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 internal sealed class EchoAcrossProcessesTests : StandingPeerFixture
 {
     [Test]
-    public async Task EveryShape_ToAPeerThatServes()
+    public async Task EveryShape_ToAPeerThatServes([Values] bool isPacked)
     {
         await TakeServingPeerAsync();
-        ScriptClient client = OpenClient();
+        ScriptClient client = OpenClient(isPacked);
 
         Assert.That(await Shapes.RunAllAsync(client).Bounded(), Is.Empty);
         Assert.That(await Shapes.RunAllAsync(client, 1_000_000).Bounded(), Is.Empty);
     }
 
     [Test]
-    public async Task EveryShape_FromAPeerThatCalls()
+    public async Task EveryShape_FromAPeerThatCalls([Values] bool isPacked)
     {
-        await ServeAsync(new Script());
-        PeerProcess peer = await TakeCallingPeerAsync();
+        await ServeAsync(new Script(), options => options.Codecs.Add(ShmMessagePackCodec.Instance));
+        PeerProcess peer = await TakePeerAsync();
+        await peer.DoAsync(ChannelCommand(isPacked));
 
         Assert.That(await peer.DoAsync("shapes"), Is.Empty);
         Assert.That(await peer.DoAsync("echo 5000000"), Is.EqualTo("right"));

@@ -1,3 +1,5 @@
+using RpcOverShm.MessagePack;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>One-way calls between processes: of clients that die, and to a server that dies.</summary>
@@ -7,9 +9,10 @@ internal sealed class OneWayProcessTests : PeerFixture
     private const int PeerLost = 102;
 
     // More bytes than the server makes room for at a time.
-    [TestCase(4, 1000, 100)]
-    [TestCase(2, 20, 200_000)]
-    public async Task Calls_OfClientsThatAreKilled_AllRun(int clients, int calls, int bytes)
+    [TestCase(4, 1000, 100, false)]
+    [TestCase(2, 20, 200_000, false)]
+    [TestCase(2, 20, 200_000, true)]
+    public async Task Calls_OfClientsThatAreKilled_AllRun(int clients, int calls, int bytes, bool isPacked)
     {
         int right = 0;
         Log.Expect(PeerLost);
@@ -23,18 +26,46 @@ internal sealed class OneWayProcessTests : PeerFixture
                     return request;
                 },
             },
-            options => options.Scheduling = RigOptions.Mode);
-        PeerProcess[] peers =
-            await Task.WhenAll(Enumerable.Range(0, clients).Select(_ => StartCallingPeerAsync()));
+            options =>
+            {
+                options.Scheduling = RigOptions.Mode;
+                options.Codecs.Add(ShmMessagePackCodec.Instance);
+            });
+        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, clients).Select(_ => StartPeerAsync()));
 
         await Task.WhenAll(peers.Select(async peer =>
         {
+            await peer.DoAsync(ChannelCommand(isPacked));
             await peer.DoAsync($"one-way {calls} {bytes}");
             peer.Kill();
             await peer.Exited;
         })).Bounded();
 
         await Timeouts.Eventually(() => Volatile.Read(ref right) == clients * calls, "every call has run");
+    }
+
+    // The peer reports each call that it knows by its text.
+    [Test]
+    public async Task Calls_ToAPeer_AllRun([Values] bool isPacked)
+    {
+        const int Calls = 100;
+        PeerProcess server = await StartServingPeerAsync();
+        var client = new ScriptClient(OpenChannel(isPacked).CreateOneWayInvoker());
+
+        await Task.WhenAll(Enumerable.Range(0, Calls / 2).Select(
+            _ => client.UnaryAsync(Payloads.Of("hold")).ResponseAsync)).Bounded();
+        await Timeouts.OnThread(() =>
+        {
+            for (int i = 0; i < Calls / 2; i++)
+            {
+                client.Unary(Payloads.Of("hold"));
+            }
+        }).Bounded();
+
+        for (int i = 0; i < Calls; i++)
+        {
+            Assert.That(await server.NextEventAsync(), Is.EqualTo("holding"));
+        }
     }
 
     [Test]

@@ -1,3 +1,6 @@
+using RpcOverShm.Linux;
+using RpcOverShm.MessagePack;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>The base of fixtures with a second process: owns the peers and their common directory.</summary>
@@ -127,7 +130,15 @@ internal abstract class PeerFixture
         return channel;
     }
 
-    protected ScriptClient OpenClient() => new(OpenChannel().CreateCallInvoker());
+    /// <summary>Opens a channel whose messages are in Protobuf or, packed, in MessagePack.</summary>
+    protected ShmChannel OpenChannel(bool isPacked) =>
+        OpenChannel(options => options.Codec = isPacked ? ShmMessagePackCodec.Instance : null);
+
+    protected ScriptClient OpenClient(bool isPacked = false) => new(OpenChannel(isPacked).CreateCallInvoker());
+
+    /// <summary>Returns the command with which a peer opens such a channel.</summary>
+    protected string ChannelCommand(bool isPacked) =>
+        $"channel {Address} {Directory.Path} - {(isPacked ? "packed" : "")}".TrimEnd();
 
     protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
 
