@@ -1,4 +1,5 @@
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -6,26 +7,20 @@ namespace RpcOverShm;
 internal static class OptionAccounts
 {
     /// <exception cref="ArgumentException">There is no such user.</exception>
-    public static IReadOnlyList<uint> Users(IList<string> users, string option) => users.Count == 0
+    public static IReadOnlyList<Account> Users(IList<string> users, string option) => users.Count == 0
         ? []
-        : [.. users.Select(user => Find(user, "user", option, SystemAccounts.FindUser)).Distinct()];
+        : [.. users.Select(user => Find(user, "user", option, HostSystem.Current.FindUser)).Distinct()];
 
     /// <exception cref="ArgumentException">There is no such group.</exception>
-    public static uint? Group(string? group, string option) =>
-        group is null ? null : Find(group, "group", option, SystemAccounts.FindGroup);
+    public static Account? Group(string? group, string option) =>
+        group is null ? null : Find(group, "group", option, HostSystem.Current.FindGroup);
 
-    private static uint Find(string? name, string kind, string option, Func<string, uint?> find)
+    private static Account Find(string? name, string kind, string option, Func<string, Account?> find)
     {
-        string need = $"{option} takes the names or numbers (0 to 4294967294) of {kind}s of this system";
+        string need = $"{option} takes {HostSystem.Current.AccountsAllowed} of {kind}s of this system";
         if (string.IsNullOrEmpty(name))
         {
             throw new ArgumentException($"{need}; {(name is null ? "null" : "an empty text")} is neither.");
-        }
-
-        // Without a transport nobody is let in: the start of a server, or a connect, throws.
-        if (!OperatingSystem.IsLinux())
-        {
-            return 0;
         }
 
         try

@@ -7,6 +7,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Retries;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

@@ -1,6 +1,7 @@
 using System.Security.Claims;
 using Grpc.Core;
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

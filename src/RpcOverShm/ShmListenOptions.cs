@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -170,7 +171,7 @@ public sealed class ShmListenOptions
         var policy = new AccessPolicy(
             OptionAccounts.Users(AllowedUsers, Path + nameof(AllowedUsers)),
             OptionAccounts.Group(AllowedGroup, Path + nameof(AllowedGroup)));
-        return policy.IsShared && address.IsInRuntimeDirectory && RuntimeDirectory is null
+        return policy.IsShared && address.IsOfOwnUserOnly
             ? throw new ArgumentException(
                 $"{Path}{nameof(AllowedUsers)} and {Path}{nameof(AllowedGroup)} need "
                 + $"{Path}{nameof(RuntimeDirectory)}, or an address 'shm:///path': '{address}' stands for "

@@ -6,6 +6,7 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -278,7 +279,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new SessionEvents(this));
-                path = _running.SocketPath;
+                path = _running.Place;
             }
             catch (ConnectException exception)
             {
@@ -346,6 +347,6 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private async Task StopRunningAsync(ServerCore running)
     {
         await running.StopAsync(_hurry.Token).ConfigureAwait(false);
-        ShmLog.StoppedListening(_logger, running.SocketPath, Address);
+        ShmLog.StoppedListening(_logger, running.Place, Address);
     }
 }

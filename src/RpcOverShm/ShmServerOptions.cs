@@ -5,6 +5,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

@@ -9,6 +9,7 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Segments;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -183,27 +184,25 @@ public sealed class ShmSession
     {
         List<Claim> claims =
         [
-            new(ClaimTypes.Name, NameOf(peer.UserId)),
-            new(ShmClaimTypes.UserId, Text(peer.UserId), ClaimValueTypes.UInteger32),
-            new(ShmClaimTypes.GroupId, Text(peer.GroupId), ClaimValueTypes.UInteger32),
+            new(ClaimTypes.Name, NameOf(peer.User)),
+            new(ShmClaimTypes.UserId, $"{peer.User}", ClaimValueTypes.UInteger32),
+            new(ShmClaimTypes.GroupId, $"{peer.Group}", ClaimValueTypes.UInteger32),
         ];
         if (peer.ProcessId != 0)
         {
-            claims.Add(new Claim(ShmClaimTypes.ProcessId, Text(peer.ProcessId), ClaimValueTypes.Integer32));
+            claims.Add(new Claim(ShmClaimTypes.ProcessId, $"{peer.ProcessId}", ClaimValueTypes.Integer32));
         }
 
         return new ClaimsPrincipal(
             new ClaimsIdentity(claims, "SO_PEERCRED", nameType: ClaimTypes.Name, roleType: ShmClaimTypes.GroupId));
-
-        static string Text(long id) => id.ToString(CultureInfo.InvariantCulture);
     }
 
-    private static string NameOf(uint user)
+    private static string NameOf(Account user)
     {
         string? name = null;
         try
         {
-            name = SystemAccounts.NameOfUser(user);
+            name = HostSystem.Current.NameOf(user);
         }
         catch (IOException)
         {
@@ -211,7 +210,7 @@ public sealed class ShmSession
         }
 
         // A name has no colon, so this one is nobody else's.
-        return name ?? string.Create(CultureInfo.InvariantCulture, $"{PeerIdentity.UserIdName}:{user}");
+        return name ?? $"{PeerIdentity.UserIdName}:{user}";
     }
 
     private sealed class SessionConnections(ServerSession session) : ConnectionProvider

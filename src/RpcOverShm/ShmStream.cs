@@ -1,5 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Streams;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

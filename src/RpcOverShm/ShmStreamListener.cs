@@ -3,6 +3,7 @@ using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -106,7 +107,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
             }
         }
 
-        ShmLog.Listening(_logger, _listener.SocketPath, Address);
+        ShmLog.Listening(_logger, _listener.Place, Address);
     }
 
     /// <summary>Waits for the next client.</summary>
@@ -169,7 +170,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         if (listener is not null)
         {
             await listener.DisposeAsync().ConfigureAwait(false);
-            ShmLog.StoppedListening(_logger, listener.SocketPath, Address);
+            ShmLog.StoppedListening(_logger, listener.Place, Address);
         }
 
         while (_waiting.Reader.TryRead(out ShmStream? stream))
@@ -225,7 +226,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         PeerIdentity client = stream.Inside.Peer;
         if (!_shares.TryTake(client))
         {
-            return $"{_shares.Most} streams of user {client.UserId}, half of {Option} = {_maxWaiting},";
+            return $"{_shares.Most} streams of user {client.User}, half of {Option} = {_maxWaiting},";
         }
 
         if (_waiting.Writer.TryWrite(stream))

@@ -2,6 +2,7 @@ using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 

@@ -1,6 +1,5 @@
 using NUnit.Framework;
 using RpcOverShm.Explorer.Model;
-using RpcOverShm.Signals;
 
 [assembly: Parallelizable(ParallelScope.All)]
 [assembly: LevelOfParallelism(2)]

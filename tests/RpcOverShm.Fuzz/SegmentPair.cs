@@ -12,9 +12,9 @@ internal sealed class SegmentPair
     {
         Own = SharedSegment.Create(ringCapacity, Guid.Empty);
         SafeFileHandle view = File.OpenHandle(
-            $"/proc/self/fd/{Own.Descriptor.DangerousGetHandle()}", share: FileShare.ReadWrite);
+            $"/proc/self/fd/{Own.Handle.DangerousGetHandle()}", share: FileShare.ReadWrite);
         View = SharedSegment.Open(view, ringCapacity);
-        Own.ReleaseDescriptor();
+        Own.ReleaseHandle();
     }
 
     /// <summary>The owner's writable mapping.</summary>

@@ -1,5 +1,6 @@
 using System.Globalization;
 using Grpc.Core;
+using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;

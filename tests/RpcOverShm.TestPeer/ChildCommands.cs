@@ -2,6 +2,7 @@ using System.ComponentModel;
 using System.Diagnostics;
 using System.Globalization;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer;

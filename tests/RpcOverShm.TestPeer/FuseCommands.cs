@@ -2,6 +2,7 @@ using System.Buffers.Binary;
 using System.Globalization;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer;

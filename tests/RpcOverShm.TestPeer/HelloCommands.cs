@@ -19,8 +19,8 @@ internal static class HelloCommands
     {
         using Socket socket = await UnixSockets.ConnectAsync(path);
         using var segment = SharedSegment.Create(s_limits.RingCapacity, Guid.NewGuid());
-        Handshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
-        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None);
+        RawHandshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None);
         return answer?.Hello is { } hello
             ? $"{hello.Type} {hello.RefusalReason} {hello.LowestVersion} {hello.RefusalText}"
             : "closed";
@@ -41,9 +41,9 @@ internal static class HelloCommands
         using (listener)
         {
             using Socket client = await listener.AcceptAsync();
-            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(client, CancellationToken.None);
+            using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(client, CancellationToken.None);
             using var segment = SharedSegment.Create(s_limits.RingCapacity, hello!.Hello.ConnectionId);
-            Handshake.Send(client, MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version), segment);
+            RawHandshake.Send(client, MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version), segment);
 
             // Until the client has read the answer and closed its socket.
             await client.ReceiveAsync(new byte[1]);

@@ -1,7 +1,9 @@
 using System.Globalization;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
@@ -43,11 +45,11 @@ internal sealed class InFlightCommands
         {
             try
             {
-                DescriptorPassing.Send(socket, [0], file);
+                DescriptorPassing.Send(socket.SafeHandle, [0], file);
             }
-            catch (IOException exception)
+            catch (Exception exception) when (exception is IOException or SegmentException)
             {
-                isRefused = exception.HResult == LinuxNative.ErrnoETOOMANYREFS;
+                isRefused = exception.Message.Contains("ETOOMANYREFS", StringComparison.Ordinal);
                 return sent;
             }
         }

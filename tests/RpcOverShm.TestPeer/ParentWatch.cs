@@ -5,8 +5,8 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.TestPeer;
 
 /// <summary>
-/// Makes the kernel kill this process when its parent dies, even if this process hangs. Without a hang, the end of the
-/// standard input ends it as well.
+/// Makes Linux kill this process when its parent dies, even if this process hangs. Without a hang, and on other
+/// systems, the end of the standard input ends it.
 /// </summary>
 internal static partial class ParentWatch
 {
@@ -15,6 +15,11 @@ internal static partial class ParentWatch
 
     public static void Start()
     {
+        if (!OperatingSystem.IsLinux())
+        {
+            return;
+        }
+
         _ = Prctl(SetParentDeathSignal, SigKill, 0, 0, 0);
 
         // If the parent died before that line, the kernel sends no signal.

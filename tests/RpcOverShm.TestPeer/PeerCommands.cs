@@ -1,8 +1,9 @@
 using System.Globalization;
+using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
-using RpcOverShm.Testing;
 using RpcOverShm.TestPeer.Soak;
 using RpcOverShm.TestPeer.Traces;
+using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 

@@ -1,4 +1,5 @@
 using System.Globalization;
+using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Testing;
 

@@ -1,8 +1,8 @@
 namespace RpcOverShm.TestRunner;
 
 /// <summary>
-/// The tests that must fail, each with its reason. One that passes, and one that no longer exists, is a failure of the
-/// list.
+/// The tests that must fail, each with its reason. One that passes, and one that no longer exists, counts as failed, so
+/// that the list stays true.
 /// </summary>
 internal sealed class KnownFailures(IReadOnlyList<KnownFailure> all)
 {
@@ -18,19 +18,12 @@ internal sealed class KnownFailures(IReadOnlyList<KnownFailure> all)
     ]);
 
     /// <summary>Returns the entry for a test, or null.</summary>
-    public KnownFailure? Find(string fullName)
-    {
-        KnownFailure? found = all.FirstOrDefault(entry => entry.Matches(fullName));
-        if (found is not null)
-        {
-            found.Count++;
-        }
+    public KnownFailure? Find(string fullName) => all.FirstOrDefault(entry => entry.Matches(fullName));
 
-        return found;
-    }
-
-    /// <summary>The entries of which no test was run.</summary>
-    public IEnumerable<KnownFailure> Unused => all.Where(entry => entry.Count == 0);
+    /// <summary>Returns the entries that begin with the name of an assembly and name none of its tests.</summary>
+    public IEnumerable<KnownFailure> WithoutTest(string assembly, IReadOnlyCollection<string> tests) => all
+        .Where(entry => entry.Name.StartsWith(assembly + ".", StringComparison.Ordinal))
+        .Where(entry => !tests.Any(entry.Matches));
 
     private static KnownFailure Parse(string line, string file)
     {
@@ -47,9 +40,6 @@ internal sealed class KnownFailure(string name, string reason)
     public string Name => name;
 
     public string Reason => reason;
-
-    /// <summary>How many tests of this entry were run.</summary>
-    public int Count { get; set; }
 
     public bool Matches(string fullName) => name.EndsWith('*')
         ? fullName.StartsWith(name[..^1], StringComparison.Ordinal)

@@ -16,7 +16,8 @@ internal static class Program
         Arity = ArgumentArity.OneOrMore,
     };
 
-    private static readonly Option<string[]> s_names = Many("--name", "Runs tests whose full name contains this regular expression.");
+    private static readonly Option<string[]> s_names =
+        Many("--name", "Runs tests whose full name contains this regular expression.");
 
     private static readonly Option<string[]> s_withoutNames = Many("--without-name", "Runs none of these.");
 
@@ -26,13 +27,12 @@ internal static class Program
 
     private static readonly Option<FileInfo?> s_known = new("--known")
     {
-        Description = "A file with a line 'NAME # REASON' for each test that must fail. A * at the end of NAME is any text.",
+        Description = "A file with a line 'NAME # REASON' for each test that must fail. NAME may end with a *.",
     };
 
-    private static readonly Option<int> s_limit = new("--limit")
+    private static readonly Option<int?> s_limit = new("--limit")
     {
-        Description = "The seconds after which a test that still runs ends the run.",
-        DefaultValueFactory = _ => 300,
+        Description = "The seconds after which a test that still runs ends the run, instead of 300.",
     };
 
     private static readonly Option<int?> s_workers = new("--workers")
@@ -49,7 +49,9 @@ internal static class Program
     {
         var command = new RootCommand("Runs the NUnit tests of the assemblies beside this program.")
         {
-            s_assemblies, s_names, s_withoutNames, s_categories, s_withoutCategories, s_known, s_limit, s_workers, s_trace,
+            s_assemblies,
+            s_names, s_withoutNames, s_categories, s_withoutCategories,
+            s_known, s_limit, s_workers, s_trace,
         };
         command.SetAction(Run);
         Console.OutputEncoding = Encoding.UTF8;
@@ -63,8 +65,12 @@ internal static class Program
 
     private static int Run(ParseResult parsed)
     {
-        // The assemblies' own guard has the same limit: it restarts that of its test.
-        Environment.SetEnvironmentVariable("RPCOVERSHM_TEST_HANG_SECONDS", $"{parsed.GetValue(s_limit)}");
+        // The guard of an assembly has the same limit.
+        if (parsed.GetValue(s_limit) is { } seconds)
+        {
+            Environment.SetEnvironmentVariable("RPCOVERSHM_TEST_HANG_SECONDS", $"{seconds}");
+        }
+
         KnownFailures known = parsed.GetValue(s_known) is { } file ? KnownFailures.Read(file) : new KnownFailures([]);
         var run = new TestRun(
             TestSelection.Of(

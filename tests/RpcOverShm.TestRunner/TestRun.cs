@@ -28,8 +28,14 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
         ITest tests = runner.Load(Assembly.Load(assembly), settings);
         if (tests.RunState != RunState.Runnable)
         {
-            Fail(assembly, $"NUnit does not run it: {tests.Properties.Get(PropertyNames.SkipReason)}", stackTrace: null);
+            Fail(assembly, $"NUnit does not run it: {tests.Properties.Get(PropertyNames.SkipReason)}");
             return;
+        }
+
+        string[] names = [.. TestsOf(tests).Select(test => test.FullName)];
+        foreach (KnownFailure entry in known.WithoutTest(assembly, names))
+        {
+            Fail(entry.Name, "It is known to fail, and there is no such test. Take it out of the list.");
         }
 
         Console.WriteLine($"{assembly}: {runner.CountTestCases(selection)} of {tests.TestCaseCount} tests");
@@ -39,14 +45,6 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
     /// <summary>Prints the sums. Returns whether all is as it must be.</summary>
     public bool End()
     {
-        foreach (KnownFailure entry in known.Unused)
-        {
-            Fail(
-                entry.Name,
-                "It is listed as a known failure, and no such test was run. Take it out of the list.",
-                stackTrace: null);
-        }
-
         Console.WriteLine($"{_known} known failures, {_skipped} skipped");
         Console.WriteLine($"{_passed} passed, {_failed} failed");
         return _passed > 0 && _failed == 0;
@@ -73,7 +71,7 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
             // The tests of a fixture whose beginning fails are reported; its end is nobody's.
             if (result.ResultState is { Status: TestStatus.Failed, Site: FailureSite.TearDown })
             {
-                Fail(result.FullName, result.Message, result.StackTrace);
+                Fail(result.FullName, result.Message, result.StackTrace ?? "");
             }
 
             return;
@@ -90,7 +88,7 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
                 Fail(result.FullName, result.Message, $"{result.StackTrace}\n{result.Output}");
                 break;
             case TestStatus.Passed or TestStatus.Warning when known.Find(result.FullName) is { } entry:
-                Fail(result.FullName, $"It passes, and is known to fail: {entry.Reason} Take it out of the list.", null);
+                Fail(result.FullName, $"It passes, and is known to fail: {entry.Reason} Take it out of the list.");
                 break;
             case TestStatus.Passed or TestStatus.Warning:
                 Interlocked.Increment(ref _passed);
@@ -112,8 +110,10 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
         // Nobody sends one.
     }
 
+    private static IEnumerable<ITest> TestsOf(ITest test) => test.IsSuite ? test.Tests.SelectMany(TestsOf) : [test];
+
     // In the form of "dotnet test", which those know that read its logs.
-    private void Fail(string name, string? message, string? stackTrace)
+    private void Fail(string name, string? message, string stackTrace = "")
     {
         Interlocked.Increment(ref _failed);
         Console.WriteLine($"  Failed {name}\n  Error Message:\n   {message}\n  Stack Trace:\n{stackTrace}");

@@ -16,7 +16,8 @@ internal static class TestSelection
         [
             .. AnyOf(names.Select(Name)),
             .. AnyOf(categories.Select(Category)),
-            .. withoutNames.Select(Name).Concat(withoutCategories.Select(Category)).Select(rule => new XElement("not", rule)),
+            .. withoutNames.Select(Name).Select(Not),
+            .. withoutCategories.Select(Category).Select(Not),
         ];
         return TestFilter.FromXml(new XElement("filter", new XElement("and", rules)).ToString());
     }
@@ -28,6 +29,8 @@ internal static class TestSelection
     }
 
     private static XElement Name(string expression) => new("test", new XAttribute("re", 1), expression);
+
+    private static XElement Not(XElement rule) => new("not", rule);
 
     private static XElement Category(string name) => new("cat", name);
 }

@@ -2,6 +2,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

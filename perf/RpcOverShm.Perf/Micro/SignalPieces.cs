@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Attributes;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Perf.Micro;
 

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Tool.Doctor;
 using RpcOverShm.Tool.Output;
 using Spectre.Console;

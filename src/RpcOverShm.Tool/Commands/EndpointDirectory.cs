@@ -1,4 +1,6 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 using RpcOverShm.Tool.Output;
 
 namespace RpcOverShm.Tool.Commands;
@@ -35,8 +37,8 @@ internal sealed class EndpointDirectory(string? path)
         return
         [
             .. Directory.EnumerateFileSystemEntries(Path, "*" + RuntimeDirectory.SocketSuffix)
-                .Union(Directory.EnumerateFileSystemEntries(Path, "*" + RendezvousAddress.LockSuffix)
-                    .Select(file => file[..^RendezvousAddress.LockSuffix.Length]))
+                .Union(Directory.EnumerateFileSystemEntries(Path, "*" + SocketAddress.LockSuffix)
+                    .Select(file => file[..^SocketAddress.LockSuffix.Length]))
                 .Select(socket => Look(socket, connections)).OfType<Endpoint>()
                 .OrderBy(one => one.Address, StringComparer.Ordinal),
         ];
@@ -75,10 +77,10 @@ internal sealed class EndpointDirectory(string? path)
         }
 
         // The server of a path has its lock file under the whole name.
-        bool isPath = File.Exists(socketPath + RendezvousAddress.LockSuffix);
+        bool isPath = File.Exists(socketPath + SocketAddress.LockSuffix);
         LockHolder holder = RendezvousLock.HolderOf(isPath
-            ? socketPath + RendezvousAddress.LockSuffix
-            : System.IO.Path.ChangeExtension(socketPath, RendezvousAddress.LockSuffix));
+            ? socketPath + SocketAddress.LockSuffix
+            : System.IO.Path.ChangeExtension(socketPath, SocketAddress.LockSuffix));
         bool isAlive = state == SocketPathState.Live;
         return new Endpoint(
             isPath ? Scheme + socketPath : AddressOf(socketPath),
@@ -99,7 +101,7 @@ internal sealed class EndpointDirectory(string? path)
     private static string AddressOf(string socketPath)
     {
         string name = System.IO.Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');
-        return name.AsSpan().ContainsAnyExcept(RuntimeDirectory.NameCharsAndSlash)
+        return name.AsSpan().ContainsAnyExcept(RendezvousAddress.NameCharsAndSlash)
             ? Scheme + socketPath
             : Scheme + name;
     }

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Linux;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Reflection;
 

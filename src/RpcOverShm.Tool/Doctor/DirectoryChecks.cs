@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Tool.Commands;
 

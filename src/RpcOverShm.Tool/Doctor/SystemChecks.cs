@@ -2,8 +2,8 @@ using System.Globalization;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Grpc.Core;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
 
 namespace RpcOverShm.Tool.Doctor;
 
@@ -92,7 +92,7 @@ internal sealed class SystemChecks(string root = "/")
             }
 
             // What the handshake has asked of the kernel.
-            _refusesDescriptors = SocketCalls.CanRefuseDescriptors;
+            _refusesDescriptors = SocketWire.CanRefuseDescriptors;
             using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
             await probe.ConnectAsync(new UnixDomainSocketEndPoint(socketPath)).ConfigureAwait(false);
             using var process = ProcessDescriptor.OfPeer(probe, Environment.ProcessId, out _);

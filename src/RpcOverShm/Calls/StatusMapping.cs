@@ -4,6 +4,7 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Calls;
 

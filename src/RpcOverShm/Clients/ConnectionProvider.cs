@@ -1,5 +1,6 @@
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Clients;
 

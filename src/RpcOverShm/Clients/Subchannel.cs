@@ -3,6 +3,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Clients;
 

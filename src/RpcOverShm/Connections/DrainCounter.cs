@@ -1,4 +1,5 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Connections;
 
@@ -69,7 +70,7 @@ internal sealed class DrainCounter
         {
             // Without a fence, this thread and a thread that removes could each miss the store of the other. The system
             // call happens only while a task waits.
-            Interlocked.MemoryBarrierProcessWide();
+            HostSystem.Current.FenceProcess();
             CompleteIfDrained();
         }
     }
@@ -84,7 +85,7 @@ internal sealed class DrainCounter
             // cheap.
             Interlocked.CompareExchange(
                 ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
-            Interlocked.MemoryBarrierProcessWide();
+            HostSystem.Current.FenceProcess();
             return Count == 0 ? Task.CompletedTask : _drained.Task;
         }
     }

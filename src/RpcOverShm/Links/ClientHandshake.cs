@@ -1,21 +1,18 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The client's half of the handshake: connects to the server's socket and exchanges hellos and segments, within a time
-/// limit. Holds no state; an attempt owns the socket and the segment until the link owns them.
+/// The client's half of the handshake: connects to the server and exchanges hellos and segments, within a time
+/// limit. Holds no state; an attempt owns the wire, the segment and the signal until the
+/// link owns them.
 /// </summary>
 internal static class ClientHandshake
 {
-    // The pause before the next attempt when the server's backlog is full.
-    private static readonly TimeSpan s_retryPause = TimeSpan.FromMilliseconds(2);
-
     /// <summary>Connects to the server at an address.</summary>
     /// <exception cref="ConnectException">The attempt failed; its <c>Failure</c> tells why.</exception>
     /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
@@ -23,20 +20,12 @@ internal static class ClientHandshake
     public static Task<PeerLink> ConnectAsync(
         RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken) =>
         settings.IsPlatformSupported
-            ? ConnectOnLinuxAsync(
+            ? ConnectCoreAsync(
                 address,
                 settings,
-                static (answer, settings) => new PeerLink(
-                    answer.Socket,
-                    answer.Own,
-                    answer.Message.OpenSegment(),
-                    answer.Server,
-                    answer.Message.Hello.ConnectionId,
-                    settings,
-                    answer.Message.Hello.Limits,
-                    isAcceptor: false),
+                Take,
                 cancellationToken)
-            : Task.FromException<PeerLink>(ConnectionSettings.NotSupported());
+            : Task.FromException<PeerLink>(HostSystem.NotSupported());
 
     /// <summary>Opens the statistics of the server at an address, whose user must be this process's or root.</summary>
     /// <param name="address">The address.</param>
@@ -59,21 +48,21 @@ internal static class ClientHandshake
             Logger = NullLogger.Instance,
         };
         return settings.IsPlatformSupported
-            ? ConnectOnLinuxAsync(
+            ? ConnectCoreAsync(
                 address,
                 settings,
                 static (answer, _) =>
                 {
-                    var reader = new StatisticsReader(answer.Socket, answer.Message.OpenPage(), answer.Server);
-                    answer.Own.Dispose(); // A hello has one; that of a reader is for nothing else.
+                    var reader = new StatisticsReader(answer.Wire, answer.Message.OpenPage(), answer.Server);
+                    answer.Own.Dispose(); // A hello has both; those of a reader are for nothing else.
+                    answer.Signal.Dispose();
                     return reader;
                 },
                 cancellationToken)
-            : Task.FromException<StatisticsReader>(ConnectionSettings.NotSupported());
+            : Task.FromException<StatisticsReader>(HostSystem.NotSupported());
     }
 
-    [SupportedOSPlatform("linux")]
-    private static async Task<T> ConnectOnLinuxAsync<T>(
+    private static async Task<T> ConnectCoreAsync<T>(
         RendezvousAddress address,
         ConnectionSettings settings,
         Func<Answer, ConnectionSettings, T> take,
@@ -81,28 +70,27 @@ internal static class ClientHandshake
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         timeout.CancelAfter(settings.ConnectTimeout);
-        Socket? socket = null;
+        Wire? wire = null;
         SharedSegment? own = null;
+        ISignal? signal = null;
         IOException? unsent = null;
         try
         {
-            address = address.Resolve();
-            address.Default?.ReportOnce(settings.Logger);
-            socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-            SocketCalls.ReadUrgentInline(socket);
-            await ConnectSocketAsync(socket, address, timeout.Token).ConfigureAwait(false);
-            PeerIdentity server = CheckOwner(socket, settings, address);
+            wire = await HostSystem.Current.ConnectAsync(address, settings.Logger, timeout.Token).ConfigureAwait(false);
+            PeerIdentity server = CheckOwner(wire, settings, address);
             var id = Guid.NewGuid();
             own = SharedSegment.Create(settings.Limits.RingCapacity, id);
-            unsent = SendHello(socket, settings, id, own);
-            own.ReleaseDescriptor();
+            signal = HostSystem.Current.CreateSignal();
+            unsent = SendHello(wire, settings, id, own, signal);
+            own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
-                await ReceiveAnswerAsync(socket, address, unsent, timeout.Token).ConfigureAwait(false);
-            SocketCalls.RefuseDescriptors(socket);
+                await ReceiveAnswerAsync(wire, address, unsent, timeout.Token).ConfigureAwait(false);
+            wire.RefuseHandles();
             Check(answer.Hello, settings, id, address);
-            T taken = take(new Answer(socket, own, server, answer), settings);
-            socket = null;
+            T taken = take(new Answer(wire, own, signal, server, answer), settings);
+            wire = null;
             own = null;
+            signal = null;
             return taken;
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
@@ -112,104 +100,66 @@ internal static class ClientHandshake
                 $"The server at {address.Name} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s."
                     + Tell(unsent));
         }
-        catch (Exception exception) when (exception is SegmentException or IOException or SocketException)
+        catch (Exception exception) when (exception is SegmentException or IOException)
         {
             throw new ConnectException(
                 ConnectFailure.SystemError, $"Cannot connect to {address.Name}: {exception.Message}", exception);
         }
         finally
         {
-            if (socket is not null)
+            if (wire is not null)
             {
-                ForeignHandles.Shared.Close(socket);
+                ForeignHandles.Shared.Close(wire);
             }
 
             own?.Dispose();
+            signal?.Dispose();
         }
     }
 
-    private static async Task ConnectSocketAsync(Socket socket, RendezvousAddress address, CancellationToken token)
+    private static PeerLink Take(Answer answer, ConnectionSettings settings)
     {
-        var endPoint = new UnixDomainSocketEndPoint(address.SocketPath);
-        while (true)
-        {
-            try
-            {
-                await socket.ConnectAsync(endPoint, token).ConfigureAwait(false);
-                return;
-            }
-            catch (SocketException exception)
-                when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
-            {
-                // With a full backlog a Unix socket fails at once with EAGAIN; there is no pending connect to await.
-                await Task.Delay(s_retryPause, token).ConfigureAwait(false);
-            }
-            catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
-            {
-                throw new ConnectException(ConnectFailure.AccessDenied, ExplainDenied(address), exception);
-            }
-            catch (SocketException exception)
-            {
-                throw new ConnectException(
-                    ConnectFailure.NotListening,
-                    $"No server listens at {address.Name}: {Explain(exception, address)}",
-                    exception);
-            }
-        }
-    }
-
-    // The system's text for a missing socket file ("Cannot assign requested address") does not help the user.
-    private static string Explain(SocketException exception, RendezvousAddress address) =>
-        exception.SocketErrorCode switch
-        {
-            SocketError.AddressNotAvailable when address.Advice is { } advice =>
-                "there is no such socket. Start the server first. "
-                + $"{advice} {NamesInDirectory.Describe(Path.GetDirectoryName(address.SocketPath)!)}",
-            SocketError.AddressNotAvailable =>
-                "there is no such socket. Start the server first, with the same path.",
-            SocketError.ConnectionRefused =>
-                "nobody listens on this file any more. Start the server again; it replaces what a dead one has left.",
-            _ => exception.Message + ".",
-        };
-
-    private static string ExplainDenied(RendezvousAddress address)
-    {
-        uint me = LinuxNative.GetEffectiveUserId();
+        Handshake.ReceivedHello message = answer.Message;
+        SharedSegment peer = message.OpenSegment();
         try
         {
-            if (FileFacts.OfPath(address.SocketPath) is { } facts)
-            {
-                return $"The socket of a server is at {address.Name}, but it belongs to user {facts.UserId} and "
-                    + $"user {me} may not open it: run client and server as the same user, or set AllowedUsers or "
-                    + "AllowedGroup of the server.";
-            }
+            message.Connect(answer.Signal, answer.Own, peer);
         }
-        catch (IOException)
+        catch
         {
-            // The user may not search a directory of the path.
+            peer.Dispose();
+            throw;
         }
 
-        return $"User {me} may not look for a server at {address.Name}: a directory of this path is closed to it. "
-            + "Run client and server as the same user, or put the socket where both users may search.";
+        return new PeerLink(
+            answer.Wire,
+            answer.Own,
+            peer,
+            answer.Signal,
+            answer.Server,
+            message.Hello.ConnectionId,
+            settings,
+            message.Hello.Limits,
+            isAcceptor: false);
     }
 
-    private static PeerIdentity CheckOwner(Socket socket, ConnectionSettings settings, RendezvousAddress address)
+    private static PeerIdentity CheckOwner(Wire wire, ConnectionSettings settings, RendezvousAddress address)
     {
-        PeerIdentity server = PeerIdentity.Of(socket);
-        if (settings.Access.Admits(server, socket))
+        PeerIdentity server = wire.Peer;
+        if (settings.Access.Admits(server, wire))
         {
             return server;
         }
 
-        uint me = LinuxNative.GetEffectiveUserId();
         throw new ConnectException(
             ConnectFailure.AccessDenied,
-            $"The server at {address.Name} is {server}, and this client trusts servers {settings.Access.Describe(me)} "
+            $"The server at {address.Name} is {server}, and this client trusts servers {settings.Access.Describe()} "
             + "only: run client and server as the same user, or name the server's user in TrustedServerUsers.");
     }
 
     // Returns the failure of a send to which the server may have an answer.
-    private static IOException? SendHello(Socket socket, ConnectionSettings settings, Guid id, SharedSegment own)
+    private static IOException? SendHello(
+        Wire wire, ConnectionSettings settings, Guid id, SharedSegment own, ISignal signal)
     {
         var hello = new Hello
         {
@@ -221,18 +171,8 @@ internal static class ClientHandshake
         };
         try
         {
-            Handshake.Send(socket, hello, own);
+            Handshake.Send(wire, hello, own, signal);
             return null;
-        }
-        catch (IOException exception) when (exception.HResult == LinuxNative.ErrnoETOOMANYREFS)
-        {
-            throw new ConnectException(
-                ConnectFailure.SystemError,
-                "Cannot pass the shared memory to the server: the processes of user "
-                    + $"{LinuxNative.GetEffectiveUserId()} have as many descriptors on their way through sockets as "
-                    + "one of them may open (ETOOMANYREFS). Find the process of this user that sends descriptors "
-                    + "nobody receives, or raise the limit of open files (ulimit -n).",
-                exception);
         }
         catch (IOException exception)
         {
@@ -245,12 +185,12 @@ internal static class ClientHandshake
         unsent is null ? "" : $" The hello could not be sent: {unsent.Message}";
 
     private static async Task<Handshake.ReceivedHello> ReceiveAnswerAsync(
-        Socket socket, RendezvousAddress address, IOException? unsent, CancellationToken token)
+        Wire wire, RendezvousAddress address, IOException? unsent, CancellationToken token)
     {
         Handshake.ReceivedHello? answer;
         try
         {
-            answer = await Handshake.ReceiveAsync(socket, token).ConfigureAwait(false);
+            answer = await Handshake.ReceiveAsync(wire, token).ConfigureAwait(false);
         }
         catch (ProtocolException exception)
         {
@@ -259,7 +199,7 @@ internal static class ClientHandshake
                 $"What listens at {address.Name} is no RpcOverShm server: {exception.Message}",
                 exception);
         }
-        catch (Exception exception) when (exception is SocketException or IOException)
+        catch (IOException exception)
         {
             throw new ConnectException(
                 ConnectFailure.Refused,
@@ -325,5 +265,5 @@ internal static class ClientHandshake
 
     /// <summary>A server's hello that was checked, with what the client then owns.</summary>
     private readonly record struct Answer(
-        Socket Socket, SharedSegment Own, PeerIdentity Server, Handshake.ReceivedHello Message);
+        Wire Wire, SharedSegment Own, ISignal Signal, PeerIdentity Server, Handshake.ReceivedHello Message);
 }

@@ -1,8 +1,7 @@
-using System.Globalization;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -29,9 +28,6 @@ internal sealed class ConnectionPlaces
     // Half of the mappings are left to the rest of the process.
     private const int ShareOfMappings = 2;
 
-    private const string MaxMappingsPath = "/proc/sys/vm/max_map_count";
-    private const long DefaultMaxMappings = 65530;
-
     private readonly DoorLimits _limits;
     private readonly long _most;
     private readonly string _nameOfMost;
@@ -43,7 +39,7 @@ internal sealed class ConnectionPlaces
     private int _count;
 
     public ConnectionPlaces(DoorLimits limits)
-        : this(limits, ReadMaxMappings(), SocketCalls.MaxDescriptors)
+        : this(limits, HostSystem.Current.MaxMappings, static () => HostSystem.Current.MaxHandles)
     {
     }
 
@@ -54,7 +50,7 @@ internal sealed class ConnectionPlaces
         bool isOption = limits.MaxConnections <= most;
         _limits = limits;
         _most = isOption ? limits.MaxConnections!.Value : most;
-        _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 4";
+        _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : HostSystem.Current.MaxMappingsName;
         _mostOfProcess = limits.MaxConnectionsPerProcess ?? UserShares.HalfOf(_most);
         _byUser = new UserShares(limits.MaxConnectionsPerUser ?? UserShares.HalfOf(_most));
         _maxDescriptors = maxDescriptors;
@@ -90,7 +86,7 @@ internal sealed class ConnectionPlaces
                 return new ReachedLimit(
                     nameof(DoorLimits.MaxConnectionsPerUser),
                     _byUser.Most,
-                    $"user {client.UserId} has {_byUser.Most} connections");
+                    $"user {client.User} has {_byUser.Most} connections");
             }
 
             _byProcess[client.ProcessId] = own + 1;
@@ -115,10 +111,10 @@ internal sealed class ConnectionPlaces
     }
 
     /// <summary>
-    /// Returns the limit that is reached if too few descriptors are free beyond this accepted socket; else null.
+    /// Returns the limit that is reached if too few descriptors are free beyond this accepted wire; else null.
     /// Without an option for them, other users leave half to the own user's clients.
     /// </summary>
-    public ReachedLimit? CheckDescriptors(Socket accepted, PeerIdentity client)
+    public ReachedLimit? CheckDescriptors(Wire accepted, PeerIdentity client)
     {
         long all = _maxDescriptors();
         long most = all - ReservedDescriptors - ((long)Count * ReservedPerConnection);
@@ -127,27 +123,13 @@ internal sealed class ConnectionPlaces
             most = UserShares.HalfOf(most);
         }
 
-        int number = SocketCalls.NumberOf(accepted);
+        int number = accepted.Number;
         return number < most
             ? null
             : new ReachedLimit(
-                "RLIMIT_NOFILE",
+                HostSystem.Current.MaxHandlesName,
                 all,
                 $"the server process has {number} descriptors open, and the others are kept for its own use");
-    }
-
-    private static long ReadMaxMappings()
-    {
-        try
-        {
-            return long.TryParse(File.ReadAllText(MaxMappingsPath), CultureInfo.InvariantCulture, out long read)
-                ? read
-                : DefaultMaxMappings;
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return DefaultMaxMappings;
-        }
     }
 }
 

@@ -1,8 +1,7 @@
-using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -34,13 +33,7 @@ internal sealed record ConnectionSettings
     public required ILogger Logger { get; init; }
 
     /// <summary>Whether there is a transport for this system. Only tests override the default.</summary>
-    [SupportedOSPlatformGuard("linux")]
-    public bool IsPlatformSupported { get; init; } = OperatingSystem.IsLinux();
-
-    /// <summary>Returns the exception that the public types throw on a system without a transport.</summary>
-    public static PlatformNotSupportedException NotSupported() => new(
-        $"RpcOverShm works on Linux, on x64 and arm64; this is {RuntimeInformation.RuntimeIdentifier}. "
-        + "Use gRPC over another transport here, for instance Grpc.Net.Client over a named pipe.");
+    public bool IsPlatformSupported { get; init; } = HostSystem.IsSupported;
 }
 
 /// <summary>

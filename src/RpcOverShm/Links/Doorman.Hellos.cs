@@ -1,7 +1,6 @@
-using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -50,7 +49,7 @@ internal sealed partial class Doorman
 
     private void WatchIfNew(PendingClient client)
     {
-        if (client.Loop is null && client.Watch(Loop!, client.Socket.SafeHandle) is { } problem)
+        if (client.Loop is null && client.Watch(Loop!, client.Wire) is { } problem)
         {
             throw new SegmentException(problem) { IsShortage = true };
         }
@@ -70,10 +69,10 @@ internal sealed partial class Doorman
     {
         if (hello is not null)
         {
-            return ServerHandshake.Answer(client.Socket, hello, client.Identity, _settings, _places);
+            return ServerHandshake.Answer(client.Wire, hello, client.Identity, _settings, _places);
         }
 
-        ForeignHandles.Shared.Close(client.Socket);
+        ForeignHandles.Shared.Close(client.Wire);
         DeferredLog.Write(_settings.Logger, log => ShmLog.ClientLeftHandshake(log, client.Identity.ProcessId));
         return null;
     }
@@ -88,7 +87,7 @@ internal sealed partial class Doorman
         {
             DeferredLog.Write(
                 _settings.Logger,
-                log => ShmLog.HandshakeFailed(log, _file.Address.Text, exception.Message, exception));
+                log => ShmLog.HandshakeFailed(log, _door.Address.Text, exception.Message, exception));
         }
     }
 
@@ -104,8 +103,8 @@ internal sealed partial class Doorman
                 break;
             default:
                 client.Receiver.Dispose();
-                ForeignHandles.Shared.Close(client.Socket);
-                bool isPeer = exception is IOException or SocketException;
+                ForeignHandles.Shared.Close(client.Wire);
+                bool isPeer = exception is IOException;
                 DeferredLog.Write(_settings.Logger, log =>
                 {
                     if (isPeer)
@@ -114,7 +113,7 @@ internal sealed partial class Doorman
                     }
                     else
                     {
-                        ShmLog.HandshakeFailed(log, _file.Address.Text, exception.Message, exception);
+                        ShmLog.HandshakeFailed(log, _door.Address.Text, exception.Message, exception);
                     }
                 });
                 break;
@@ -124,18 +123,18 @@ internal sealed partial class Doorman
     private void Refuse(PendingClient client, RefusalReason reason, string text)
     {
         client.Receiver.Dispose();
-        ServerHandshake.Refuse(client.Socket, _settings, reason, text);
+        ServerHandshake.Refuse(client.Wire, _settings, reason, text);
     }
 
     private void RefuseSilent(PendingClient client)
     {
         client.Receiver.Dispose();
-        RefuseFull(client.Socket, new ReachedLimit(
+        RefuseFull(client.Wire, new ReachedLimit(
             nameof(DoorLimits.MaxPendingHandshakes),
             _settings.Door.MaxPendingHandshakes,
             $"process {client.Identity.ProcessId} sent no hello, and another client needed its place"));
     }
 
-    private void RefuseFull(Socket socket, ReachedLimit reached) =>
-        ServerHandshake.RefuseFull(socket, _settings, reached);
+    private void RefuseFull(Wire wire, ReachedLimit reached) =>
+        ServerHandshake.RefuseFull(wire, _settings, reached);
 }

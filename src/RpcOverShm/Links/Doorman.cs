@@ -1,10 +1,8 @@
 using System.Diagnostics;
-using System.Net.Sockets;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -24,31 +22,30 @@ internal sealed partial class Doorman : DescriptorSource
     // The pause after a failure to accept, and until the next look whether some handles of peers were closed.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
-    private readonly ListeningFile _file;
+    private readonly Door _door;
     private readonly ConnectionSettings _settings;
     private readonly Action<PeerLink> _onConnected;
     private readonly ConnectionPlaces _places;
     private readonly PendingClients _pending;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly long _start = Stopwatch.GetTimestamp();
-    private Socket _socket;         // that is watched: the file may have another one already
-    private SafeFileHandle? _spare; // given up to accept one client when no descriptor is free
-    private TimeSpan _acceptAt;     // not before
-    private TimeSpan _checkFileAt;
-    private bool _isHeld;           // clients may wait that could not be accepted yet
-    private bool _isClosingFull;    // has been reported
-    private volatile FileCheck _check; // by a thread of the pool
+    private Watchable _listening;  // that is watched: the door may have another one already
+    private TimeSpan _acceptAt;    // not before
+    private TimeSpan _checkAt;
+    private bool _isHeld;          // clients may wait that could not be accepted yet
+    private bool _isClosingFull;   // has been reported
+    private volatile DoorCheck _check; // by a thread of the pool
     private volatile bool _isStopping;
 
-    public Doorman(ListeningFile file, ConnectionSettings settings, Action<PeerLink> onConnected)
+    public Doorman(Door door, ConnectionSettings settings, Action<PeerLink> onConnected)
     {
-        _file = file;
-        _socket = file.Socket;
+        _door = door;
+        _listening = door.Listening;
         _settings = settings;
         _onConnected = onConnected;
         _places = new ConnectionPlaces(settings.Door);
         _pending = new PendingClients(settings.Door.MaxPendingHandshakes, settings.ConnectTimeout);
-        _checkFileAt = ListeningFile.CheckInterval;
+        _checkAt = Door.CheckInterval;
     }
 
     /// <summary>Completes when the last client is refused and nothing of the doorman runs any more.</summary>
@@ -56,7 +53,7 @@ internal sealed partial class Doorman : DescriptorSource
 
     private TimeSpan Now => Stopwatch.GetElapsedTime(_start);
 
-    private bool IsWatching => _socket == _file.Socket;
+    private bool IsWatching => _listening == _door.Listening;
 
     private bool HasRoom => _pending.UntilRoom(Now) == TimeSpan.Zero;
 
@@ -65,14 +62,14 @@ internal sealed partial class Doorman : DescriptorSource
     {
         // The first run sets the first due time.
         Request();
-        return Watch(EventLoop.Door, _socket.SafeHandle);
+        return Watch(EventLoop.Door, _listening);
     }
 
     /// <summary>Lets the doorman end soon; <see cref="Ended"/> tells when.</summary>
     public void Stop()
     {
         _isStopping = true;
-        _file.EndListening();
+        _door.EndListening();
         Request();
     }
 
@@ -107,7 +104,7 @@ internal sealed partial class Doorman : DescriptorSource
             RefusePending();
 
             // A check that runs may still make files. It requests this when it is over.
-            if (Interlocked.CompareExchange(ref _check, FileCheck.None, FileCheck.Queued) != FileCheck.Running)
+            if (Interlocked.CompareExchange(ref _check, DoorCheck.None, DoorCheck.Queued) != DoorCheck.Running)
             {
                 End();
             }
@@ -116,11 +113,11 @@ internal sealed partial class Doorman : DescriptorSource
         }
 
         RefuseOverdue();
-        WatchNewSocket();
-        if (Now >= _checkFileAt)
+        WatchAgain();
+        if (Now >= _checkAt)
         {
-            _checkFileAt = Now + ListeningFile.CheckInterval;
-            CheckFile();
+            _checkAt = Now + Door.CheckInterval;
+            CheckDoor();
         }
 
         _isHeld = !MayAccept();
@@ -153,26 +150,26 @@ internal sealed partial class Doorman : DescriptorSource
     }
 
     // Not here, because a file system may not answer: that would keep all listeners and handshakes of the process.
-    private void CheckFile()
+    private void CheckDoor()
     {
         // A socket that is not watched yet is not given up for the next one: nobody would close it.
-        if (_check == FileCheck.None && IsWatching)
+        if (_check == DoorCheck.None && IsWatching)
         {
-            _check = FileCheck.Queued;
+            _check = DoorCheck.Queued;
             PoolWork.Queue(static doorman => doorman.RunCheck(), this);
         }
     }
 
     private void RunCheck()
     {
-        if (Interlocked.CompareExchange(ref _check, FileCheck.Running, FileCheck.Queued) != FileCheck.Queued)
+        if (Interlocked.CompareExchange(ref _check, DoorCheck.Running, DoorCheck.Queued) != DoorCheck.Queued)
         {
             return; // The doorman has stopped.
         }
 
         try
         {
-            _file.Check();
+            _door.Check();
         }
         catch (Exception exception)
         {
@@ -180,7 +177,7 @@ internal sealed partial class Doorman : DescriptorSource
         }
 
         // StoreLoad: the check is over before this thread looks for a stop. A stop is noted before the doorman runs.
-        Interlocked.Exchange(ref _check, FileCheck.None);
+        Interlocked.Exchange(ref _check, DoorCheck.None);
         if (_isStopping || !IsWatching)
         {
             Request();
@@ -199,32 +196,30 @@ internal sealed partial class Doorman : DescriptorSource
 
     private void End()
     {
-        _spare?.Dispose();
         EndWatch();
         if (!IsWatching)
         {
-            ForeignHandles.Shared.Close(_socket); // The file closes its own.
+            _door.CloseFormer(_listening); // The door closes its own.
         }
 
         _ended.SetResult();
     }
 
-    // After the file was made anew. Without memory for it in the system, clients are looked for in short pauses.
-    private void WatchNewSocket()
+    // After the door has listened again. Without memory for it in the system, clients are looked for in short pauses.
+    private void WatchAgain()
     {
-        Socket next = _file.Socket;
-        if (next != _socket && Watch(Loop!, next.SafeHandle) is null)
+        Watchable next = _door.Listening;
+        if (next != _listening && Watch(Loop!, next) is null)
         {
-            // The backlog may hold descriptors of clients.
-            ForeignHandles.Shared.Close(_socket);
-            _socket = next;
+            _door.CloseFormer(_listening);
+            _listening = next;
         }
     }
 
     private TimeSpan UntilDue()
     {
         TimeSpan now = Now;
-        TimeSpan least = Least(_checkFileAt - now, _pending.UntilOverdue(now) ?? TimeSpan.MaxValue);
+        TimeSpan least = Least(_checkAt - now, _pending.UntilOverdue(now) ?? TimeSpan.MaxValue);
         if (_isHeld)
         {
             TimeSpan pause = _acceptAt - now;
@@ -239,8 +234,7 @@ internal sealed partial class Doorman : DescriptorSource
 
     private bool MayAccept()
     {
-        // At the first turn, and after the spare was given up.
-        _spare ??= SocketCalls.TryOpenSpare();
+        _door.KeepSpare();
         if (Now < _acceptAt || !HasRoom)
         {
             return false;
@@ -269,18 +263,18 @@ internal sealed partial class Doorman : DescriptorSource
     {
         for (int i = 0; i < MaxAcceptedPerTurn && HasRoom; i++)
         {
-            if (SocketCalls.TryAccept(_socket, out int errno) is { } socket)
+            if (_door.TryAccept(_listening, out AcceptOutcome outcome, out Exception? failure) is { } wire)
             {
-                Greet(socket);
+                Greet(wire);
             }
-            else if (errno == LinuxNative.ErrnoEAGAIN)
+            else if (outcome == AcceptOutcome.NoneWaits)
             {
                 _pending.OnQueueEmpty();
                 return;
             }
             else
             {
-                OnAcceptFailed(errno);
+                OnAcceptFailed(outcome, failure);
                 break;
             }
         }
@@ -293,33 +287,33 @@ internal sealed partial class Doorman : DescriptorSource
         }
     }
 
-    private void OnAcceptFailed(int errno)
+    private void OnAcceptFailed(AcceptOutcome outcome, Exception? failure)
     {
-        if (errno is LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE)
+        if (outcome == AcceptOutcome.NoHandleFree)
         {
             RefuseWithSpare();
         }
-        else if (errno != LinuxNative.ErrnoEINTR && !_isStopping)
+        else if (outcome == AcceptOutcome.Failed && !_isStopping)
         {
             _acceptAt = Now + s_pause;
-            LogFailed(new SocketException(errno));
+            LogFailed(failure!);
         }
     }
 
     private void LogFailed(Exception exception) =>
-        DeferredLog.Write(_settings.Logger, log => ShmLog.AcceptFailed(log, _file.Address.Text, exception));
+        DeferredLog.Write(_settings.Logger, log => ShmLog.AcceptFailed(log, _door.Address.Text, exception));
 
     // No descriptor is free. Without an answer the clients in the backlog would wait until their time is over.
     private void RefuseWithSpare()
     {
-        _spare?.Dispose();
-        _spare = null;
-        if (SocketCalls.TryAccept(_socket, out _) is { } socket)
+        if (_door.TryAcceptWithSpare(_listening) is { } wire)
         {
-            if (TryAdmit(socket) is not null)
+            if (TryAdmit(wire) is not null)
             {
-                RefuseFull(socket, new ReachedLimit(
-                    "RLIMIT_NOFILE", SocketCalls.MaxDescriptors(), "the server process has no descriptor free"));
+                RefuseFull(wire, new ReachedLimit(
+                    HostSystem.Current.MaxHandlesName,
+                    HostSystem.Current.MaxHandles,
+                    "the server process has no descriptor free"));
             }
         }
         else
@@ -328,16 +322,16 @@ internal sealed partial class Doorman : DescriptorSource
         }
     }
 
-    private void Greet(Socket socket)
+    private void Greet(Wire wire)
     {
-        if (TryAdmit(socket) is not { } identity)
+        if (TryAdmit(wire) is not { } identity)
         {
             return;
         }
 
-        if (_places.CheckDescriptors(socket, identity) is { } reached)
+        if (_places.CheckDescriptors(wire, identity) is { } reached)
         {
-            RefuseFull(socket, reached);
+            RefuseFull(wire, reached);
             return;
         }
 
@@ -350,27 +344,27 @@ internal sealed partial class Doorman : DescriptorSource
             }
         }
 
-        var client = new PendingClient(socket, identity, Now, OnReadable);
+        var client = new PendingClient(wire, identity, Now, OnReadable);
         _pending.Add(client);
         Read(client);
     }
 
-    /// <summary>Returns the client's identity if it may connect; else its socket is closed.</summary>
-    private PeerIdentity? TryAdmit(Socket socket)
+    /// <summary>Returns the client's identity if it may connect; else its wire is closed.</summary>
+    private PeerIdentity? TryAdmit(Wire wire)
     {
         try
         {
-            PeerIdentity identity = PeerIdentity.Of(socket);
-            if (_settings.Access.Admits(identity, socket))
+            PeerIdentity identity = wire.Peer;
+            if (_settings.Access.Admits(identity, wire))
             {
                 return identity;
             }
 
-            ServerHandshake.Deny(socket, _settings, identity);
+            ServerHandshake.Deny(wire, _settings, identity);
         }
         catch (IOException exception)
         {
-            ForeignHandles.Shared.Close(socket);
+            ForeignHandles.Shared.Close(wire);
             DeferredLog.Write(
                 _settings.Logger, log => ShmLog.HandshakeBroken(log, exception.Message, exception));
         }
@@ -378,7 +372,7 @@ internal sealed partial class Doorman : DescriptorSource
         return null;
     }
 
-    private enum FileCheck : byte
+    private enum DoorCheck : byte
     {
         None,
         Queued,

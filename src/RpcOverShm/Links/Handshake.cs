@@ -1,26 +1,32 @@
-using System.Net.Sockets;
-using Microsoft.Win32.SafeHandles;
+using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The part of the handshake that client and server share: sends and receives its messages with their descriptors, and
-/// checks them. One thread at a time may use a socket. A wait occupies a thread for its first 2 ms at most; the
+/// The part of the handshake that client and server share: sends and receives its messages with their handles, and
+/// checks them. One thread at a time may use a wire. A wait occupies a thread for its first 2 ms at most; the
 /// caller's token cancels the rest.
 /// </summary>
 internal static class Handshake
 {
     private const string LargestPeerRing = "Ring.MaxPeerCapacity"; // the public option
 
-    /// <summary>Sends a hello with the descriptor of this side's segment.</summary>
-    public static void Send(Socket socket, Hello hello, SharedSegment? segment) =>
-        DescriptorPassing.Send(socket, hello.Encode(), segment?.Descriptor);
+    /// <summary>Sends a hello with the handles of this side's segment and signal.</summary>
+    public static void Send(Wire wire, Hello hello, SharedSegment segment, ISignal signal) =>
+        wire.Send(hello.Encode(), [segment.Handle, .. signal.Offer]);
+
+    /// <summary>Returns how many handles come with a valid hello.</summary>
+    public static int HandlesOf(Hello hello) =>
+        hello is { Type: HelloType.Server, Purpose: ConnectionPurpose.Statistics }
+            ? 1 // The page; nobody sleeps.
+            : HostSystem.Current.HandlesOfHello;
 
     /// <summary>Sends a refusal with its reason, unless the peer is gone or does not read.</summary>
-    public static void TrySendRefusal(Socket socket, ConnectionPurpose purpose, RefusalReason reason, string text)
+    public static void TrySendRefusal(Wire wire, ConnectionPurpose purpose, RefusalReason reason, string text)
     {
         try
         {
@@ -31,31 +37,28 @@ internal static class Handshake
                 RefusalReason = reason,
                 RefusalText = text,
             };
-            DescriptorPassing.Send(socket, refusal.Encode(), descriptor: null);
+            wire.Send(refusal.Encode(), []);
         }
         catch (Exception exception) when (exception is IOException or SegmentException or ObjectDisposedException)
         {
-            // The peer is gone or does not read. The end of the socket is enough for it.
+            // The peer is gone or does not read. The end of the wire is enough for it.
         }
     }
 
     /// <summary>
     /// Receives one message, as <see cref="HelloReceiver"/> describes; null if the peer closes before the first byte.
     /// </summary>
-    /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of descriptors.</exception>
-    /// <exception cref="SegmentException">The descriptors that came with it could not be received.</exception>
-    /// <param name="socket">The socket, which stays the caller's.</param>
+    /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of handles.</exception>
+    /// <exception cref="SegmentException">The handles that came with it could not be received.</exception>
+    /// <param name="wire">The wire, which stays the caller's.</param>
     /// <param name="cancellationToken">Stops waiting.</param>
-    /// <param name="mostDescriptors">The descriptors that may come before the version is known.</param>
     public static async Task<ReceivedHello?> ReceiveAsync(
-        Socket socket,
-        CancellationToken cancellationToken,
-        int mostDescriptors = DescriptorPassing.MaxDescriptors)
+        Wire wire, CancellationToken cancellationToken)
     {
-        using var receiver = new HelloReceiver(socket, mostDescriptors);
+        using var receiver = new HelloReceiver(wire);
         while (!receiver.TryReceive())
         {
-            await SocketReadiness.WaitAsync(socket, cancellationToken).ConfigureAwait(false);
+            await WireReadiness.WaitAsync(wire, cancellationToken).ConfigureAwait(false);
         }
 
         return Take(receiver);
@@ -63,7 +66,7 @@ internal static class Handshake
 
     /// <summary>Takes the complete message of a receiver; null if the peer has closed before the first byte.</summary>
     public static ReceivedHello? Take(HelloReceiver receiver) =>
-        receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeDescriptor()) : null;
+        receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
     /// <summary>Checks the limits in the peer's hello. Returns null if they are valid, else the problem.</summary>
     public static string? Check(Hello hello) =>
@@ -100,39 +103,47 @@ internal static class Handshake
     }
 
     /// <summary>
-    /// A message of the peer with its descriptor. Disposing it leaves the descriptor to <see cref="ForeignHandles"/>,
-    /// unless a segment was opened with it.
+    /// A message of the peer with its handles. Disposing it leaves those that nobody has taken to
+    /// <see cref="ForeignHandles"/>.
     /// </summary>
-    internal sealed class ReceivedHello(Hello hello, SafeFileHandle? descriptor) : IDisposable
+    internal sealed class ReceivedHello(Hello hello, SafeHandle[] handles) : IDisposable
     {
+        private SafeHandle[] _handles = handles;
+
         public Hello Hello => hello;
 
-        public SafeFileHandle? Descriptor { get; private set; } = descriptor;
+        /// <summary>The handles that nobody has taken: that of the memory first, then those of the signal.</summary>
+        public IReadOnlyList<SafeHandle> Handles => _handles;
 
-        /// <summary>Maps the peer's segment, to whose descriptor it then belongs. Called once, for a hello.</summary>
-        /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
-        public SharedSegment OpenSegment()
-        {
-            SafeFileHandle passed = Descriptor!;
-            Descriptor = null;
-            return SharedSegment.Open(passed, hello.Limits.RingCapacity);
-        }
+        /// <summary>Maps the peer's segment, to whose handle it then belongs. Called once, for a hello.</summary>
+        /// <exception cref="SegmentException">The handle failed a check, or the mapping failed.</exception>
+        public SharedSegment OpenSegment() => SharedSegment.Open(TakeFirst(), hello.Limits.RingCapacity);
 
         /// <summary>Maps the page of the peer's statistics.</summary>
-        /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
-        public SharedPage OpenPage()
+        /// <exception cref="SegmentException">The handle failed a check, or the mapping failed.</exception>
+        public SharedPage OpenPage() => SharedPage.Open(TakeFirst());
+
+        /// <summary>Connects this side's signal with the peer's, after the segment was opened.</summary>
+        /// <exception cref="SegmentException">A handle failed a check.</exception>
+        public void Connect(ISignal signal, SharedSegment own, SharedSegment peer)
         {
-            SafeFileHandle passed = Descriptor!;
-            Descriptor = null;
-            return SharedPage.Open(passed);
+            SafeHandle[] passed = _handles;
+            _handles = [];
+            var words = new SignalWords(
+                new SharedWord(ref own.Tail),
+                new SharedWord(ref own.Head),
+                new SharedWord(ref peer.Tail),
+                new SharedWord(ref peer.Head));
+            signal.Attach(words, passed);
         }
 
-        public void Dispose()
+        public void Dispose() => Array.ForEach(_handles, ForeignHandles.Shared.Close);
+
+        private SafeHandle TakeFirst()
         {
-            if (Descriptor is not null)
-            {
-                ForeignHandles.Shared.Close(Descriptor);
-            }
+            SafeHandle first = _handles[0];
+            _handles = _handles[1..];
+            return first;
         }
     }
 }

@@ -1,12 +1,10 @@
-using System.Diagnostics;
-using System.Net.Sockets;
-using RpcOverShm.Diagnostics;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The server's end of an address: takes the lock, binds the socket and lets a doorman accept clients. A callback takes
-/// each finished link. Disposing the listener removes the files of the address.
+/// The server's end of an address: a door, and a doorman who accepts clients. A callback takes each finished link.
+/// Disposing the listener gives the address up.
 /// </summary>
 internal sealed class Listener : IAsyncDisposable
 {
@@ -14,23 +12,18 @@ internal sealed class Listener : IAsyncDisposable
     // does not answer.
     private static readonly TimeSpan s_longestStop = TimeSpan.FromSeconds(5);
 
-    // How long a start waits for a lock whose holder has no socket: it removes a dead server's files, or begins or ends
-    // to listen, which takes less than a millisecond; this bound is for a machine without time for it.
-    private static readonly TimeSpan s_longestHold = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(1);
-
-    private readonly ListeningFile _file;
+    private readonly Door _door;
     private readonly Doorman _doorman;
     private int _isDisposed;
 
-    private Listener(ListeningFile file, Doorman doorman)
+    private Listener(Door door, Doorman doorman)
     {
-        _file = file;
+        _door = door;
         _doorman = doorman;
     }
 
-    /// <summary>The path of the socket, at which clients find it now.</summary>
-    public string SocketPath => _file.Address.SocketPath;
+    /// <summary>The place in the system at which clients find it now, such as the path of its socket.</summary>
+    public string Place => _door.Address.Place;
 
     /// <summary>
     /// Listens at an address. Calls <paramref name="onConnected"/> with each finished link, on the loop of the doors,
@@ -44,55 +37,36 @@ internal sealed class Listener : IAsyncDisposable
     {
         if (!settings.IsPlatformSupported)
         {
-            throw ConnectionSettings.NotSupported();
+            throw HostSystem.NotSupported();
         }
 
-        RendezvousLock? addressLock = null;
-        ListeningFile? file = null;
+        Door? door = null;
         try
         {
-            address = address.Resolve();
-            address.Default?.ReportOnce(settings.Logger);
-            SocketFile.PrepareDirectory(address, settings.Access);
-            addressLock = TakeLock(address);
-            ClearPath(address);
-            file = new ListeningFile(address, settings, addressLock);
-            var doorman = new Doorman(file, settings, onConnected);
+            door = HostSystem.Current.Listen(address, settings.Access, settings.Logger);
+            var doorman = new Doorman(door, settings, onConnected);
             if (doorman.TryStart() is { } problem)
             {
                 throw new ConnectException(
                     ConnectFailure.SystemError, $"Cannot listen at {address.Name}: {problem}");
             }
 
-            var listener = new Listener(file, doorman);
-            addressLock = null;
-            file = null;
-            if (address.IsInRuntimeDirectory)
-            {
-                RemoveDead(address, settings);
-            }
-
+            var listener = new Listener(door, doorman);
+            door = null;
             return listener;
         }
-        catch (Exception exception) when (exception is IOException or SocketException or UnauthorizedAccessException)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
             throw new ConnectException(
                 ConnectFailure.SystemError, $"Cannot listen at {address.Name}: {exception.Message}", exception);
         }
         finally
         {
-            if (file is not null)
-            {
-                file.Remove();
-            }
-            else
-            {
-                addressLock?.Dispose();
-            }
+            door?.Remove();
         }
     }
 
-    /// <summary>Stops accepting and removes the files. Finished links stay open.</summary>
+    /// <summary>Stops accepting and gives the address up. Finished links stay open.</summary>
     public async ValueTask DisposeAsync()
     {
         if (Interlocked.Exchange(ref _isDisposed, 1) != 0)
@@ -102,60 +76,6 @@ internal sealed class Listener : IAsyncDisposable
 
         _doorman.Stop();
         await _doorman.Ended.WaitAsync(s_longestStop).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        _file.Remove();
-    }
-
-    // A holder without a socket is no server, or not yet, or not any more.
-    private static RendezvousLock TakeLock(RendezvousAddress address)
-    {
-        long start = Stopwatch.GetTimestamp();
-        var pause = new UninterruptibleLock();
-        while (true)
-        {
-            if (RendezvousLock.TryTake(address.LockPath, out int? holder) is { } taken)
-            {
-                return taken;
-            }
-
-            if (SocketFile.StateOf(address.SocketPath) is SocketPathState.Live or SocketPathState.Other
-                || Stopwatch.GetElapsedTime(start) > s_longestHold)
-            {
-                string other = holder is { } id ? $"process {id}" : "another process";
-                string who = holder == Environment.ProcessId ? "this process" : other;
-                throw new ConnectException(
-                    ConnectFailure.AddressInUse,
-                    $"A server of {who} already listens at {address.Name}: "
-                    + "stop that one first, or take another address.");
-            }
-
-            using (pause.Enter())
-            {
-                pause.Wait(s_pause);
-            }
-        }
-    }
-
-    private static void ClearPath(RendezvousAddress address)
-    {
-        string? problem = SocketFile.ClearPath(address.SocketPath) switch
-        {
-            SocketPathState.Other => $"{address.Name} exists and is no socket; it was left alone.",
-            SocketPathState.Live => $"Another program already listens at {address.Name}.",
-            _ => null,
-        };
-        if (problem is not null)
-        {
-            throw new ConnectException(ConnectFailure.AddressInUse, problem);
-        }
-    }
-
-    private static void RemoveDead(RendezvousAddress address, ConnectionSettings settings)
-    {
-        string directory = Path.GetDirectoryName(address.SocketPath)!;
-        int removed = NamesInDirectory.RemoveDead(directory);
-        if (removed > 0)
-        {
-            DeferredLog.Write(settings.Logger, log => ShmLog.DeadServersRemoved(log, removed, directory));
-        }
+        _door.Remove();
     }
 }

@@ -1,5 +1,6 @@
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 

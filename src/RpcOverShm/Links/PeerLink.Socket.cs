@@ -1,10 +1,10 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Net.Sockets;
-using Microsoft.Win32.SafeHandles;
+using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -28,8 +28,8 @@ internal sealed partial class PeerLink
 
     private const int DrainBytes = 64;
 
+    private readonly List<SafeHandle> _passed = []; // by a hostile peer, after the handshake
     private HelloReceiver? _last; // of the refusal that is being received
-    private bool _isDrained;      // all that was sent before the kernel refused descriptors was read
     private long _rungAt = -1;    // the positions at the last ring
     private int _needlessRings;
     private long _wakeUps; // of the peer
@@ -72,7 +72,7 @@ internal sealed partial class PeerLink
             _last?.Dispose();
             CloseForViolation(exception);
         }
-        catch (Exception exception) when (exception is SocketException or IOException or ObjectDisposedException)
+        catch (Exception exception) when (exception is IOException or ObjectDisposedException)
         {
             // A reset is an end like any other; a disposed socket means that this side has closed the link.
             OnPeerGone();
@@ -94,12 +94,10 @@ internal sealed partial class PeerLink
 
         ProcessCounts.DoorbellWakeUps.Add();
         Interlocked.Increment(ref _wakeUps);
-        int errno = SocketCalls.SendByte(_socket, DoorbellByte);
-        if (errno != 0)
+        if (_wire.Ring(DoorbellByte) is { } why)
         {
             // The peer would sleep until its safety timeout, perhaps for many seconds: nothing rings for these records
             // again. The kernel tries hard to find memory before it fails, so another try here would come too soon.
-            string why = LinuxNative.ErrorText(errno);
             Close(new CloseReason(CloseKind.NoResources, $"The system cannot ring the peer's doorbell: {why}."));
         }
     }
@@ -122,38 +120,27 @@ internal sealed partial class PeerLink
         int other = buffer[..count].IndexOfAnyExcept(DoorbellByte);
         if (other >= 0)
         {
-            _last = new HelloReceiver(_socket, mostDescriptors: 0, buffer[other..count]);
+            _last = new HelloReceiver(_wire, mostHandles: 0, buffer[other..count]);
             return false;
         }
 
-        // Less than what fits is all, but for urgent bytes: a receive stops before them.
         rings += count;
-        return (hasEnded || count == DrainBytes || !_isDrained) && !IsClosed;
+        return (hasEnded || count == DrainBytes || _wire.MustBeDrained) && !IsClosed;
     }
 
-    // Once the kernel refuses descriptors to this socket, and those sent before are read, one system call is enough.
     private int Receive(Span<byte> buffer)
     {
-        if (_isDrained && SocketCalls.CanRefuseDescriptors)
-        {
-            int count = SocketCalls.ReceiveBytes(_socket, buffer, out int errno);
-            return count >= 0 || errno is LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR
-                ? count
-                : throw new IOException($"Cannot read the socket: {LinuxNative.ErrorText(errno)}.", errno);
-        }
-
-        List<SafeFileHandle> descriptors = [];
         try
         {
-            int received = DescriptorPassing.Receive(_socket, buffer, descriptors);
-            _isDrained |= received < 0;
-            return descriptors.Count == 0
+            int received = _wire.Receive(buffer, _passed);
+            return _passed.Count == 0
                 ? received
                 : throw new ProtocolException("The peer passed a descriptor after the handshake.");
         }
         finally
         {
-            descriptors.ForEach(ForeignHandles.Shared.Close);
+            _passed.ForEach(ForeignHandles.Shared.Close);
+            _passed.Clear();
         }
     }
 

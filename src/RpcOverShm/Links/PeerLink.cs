@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
@@ -7,12 +6,12 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The link that a finished handshake leaves. It owns the socket, two segments with one ring each, and the signal for
+/// The link that a finished handshake leaves. It owns the wire, two segments with one ring each, and the signal for
 /// sleeping and waking. It does not know calls or streams; the connection above it reads and writes the rings.
 /// <para>
 /// Close takes effect at once, and the first reason wins. The memory is unmapped later, after its last user has left:
@@ -22,10 +21,10 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal sealed partial class PeerLink
 {
-    private readonly Socket _socket;
+    private readonly Wire _wire;
     private readonly SharedSegment _own;
     private readonly SharedSegment _peer;
-    private readonly FutexSignal _signal;
+    private readonly ISignal _signal;
     private readonly ILogger _logger;
     private CloseReason? _closeReason;
     private Action? _onEvent;
@@ -38,20 +37,21 @@ internal sealed partial class PeerLink
     private long _lostWakeups;       // must stay 0
 
     public PeerLink(
-        Socket socket,
+        Wire wire,
         SharedSegment own,
         SharedSegment peer,
+        ISignal signal,
         PeerIdentity identity,
         Guid connectionId,
         ConnectionSettings settings,
         PeerLimits peerLimits,
         bool isAcceptor)
     {
-        _socket = socket;
-        SocketCalls.LimitUnread(socket, MostUnreadBytes);
+        _wire = wire;
+        wire.LimitUnread(MostUnreadBytes);
         _own = own;
         _peer = peer;
-        _signal = new FutexSignal(FutexSignal.IsWaitvSupported);
+        _signal = signal;
         _logger = settings.Logger;
         Identity = identity;
         ConnectionId = connectionId;
@@ -137,7 +137,7 @@ internal sealed partial class PeerLink
         _source = source;
         DeferredLog.Write(_logger, log => ShmLog.ConnectionOpened(log, ConnectionId, Identity.ToString()));
         EventLoopGroup loops = IsAcceptor ? EventLoopGroup.Servers : EventLoopGroup.Channels;
-        if (loops.Add(source, _socket.SafeHandle) is { } problem)
+        if (loops.Add(source, _wire) is { } problem)
         {
             Close(new CloseReason(CloseKind.NoResources, problem));
         }
@@ -151,7 +151,7 @@ internal sealed partial class PeerLink
         if (IsClosed)
         {
             // The close may have come before there was a loop to leave, a watch to end, or anybody to tell.
-            source.Loop?.Unwatch(_socket.SafeHandle);
+            source.Loop?.Unwatch(_wire);
             Interlocked.Exchange(ref _processWatch, null)?.Dispose();
             NotifyAll();
         }
@@ -248,7 +248,7 @@ internal sealed partial class PeerLink
 
         try
         {
-            if (!IsClosed && DescriptorPassing.IsAtEnd(_socket))
+            if (!IsClosed && _wire.IsAtEnd)
             {
                 OnPeerGone();
             }
@@ -337,6 +337,7 @@ internal sealed partial class PeerLink
         {
             _own.Dispose();
             _peer.Dispose();
+            _signal.Dispose();
             OnUnmapped?.Invoke();
         }
     }
@@ -350,7 +351,7 @@ internal sealed partial class PeerLink
         ProcessWatch watch = IsAcceptor ? ProcessWatch.Servers : ProcessWatch.Channels;
         Interlocked.Exchange(
             ref _processWatch,
-            watch.TryWatchPeer(_socket, Identity.ProcessId, loop, OnPeerGone, out string? problem));
+            watch.TryWatchPeer(_wire, Identity.ProcessId, loop, OnPeerGone, out string? problem));
         if (problem is not null)
         {
             DeferredLog.Write(
@@ -369,12 +370,12 @@ internal sealed partial class PeerLink
         DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
         if (reason.Refusal is { } refusal)
         {
-            Handshake.TrySendRefusal(_socket, default, refusal, reason.Text);
+            Handshake.TrySendRefusal(_wire, default, refusal, reason.Text);
         }
 
         // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
-        _source?.Loop?.Unwatch(_socket.SafeHandle);
-        ForeignHandles.Shared.Close(_socket);
+        _source?.Loop?.Unwatch(_wire);
+        ForeignHandles.Shared.Close(_wire);
         Interlocked.Exchange(ref _processWatch, null)?.Dispose();
     }
 

@@ -1,6 +1,6 @@
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -67,7 +67,7 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
     }
 
     /// <summary>
-    /// Removes a client. Its socket is not watched any more, so it may be closed. Returns false if it is not here.
+    /// Removes a client. Its wire is not watched any more, so it may be closed. Returns false if it is not here.
     /// </summary>
     public bool Remove(PendingClient client)
     {
@@ -165,16 +165,16 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
 
 /// <summary>A client that was accepted and whose hello is not complete.</summary>
 internal sealed class PendingClient(
-    Socket socket, PeerIdentity identity, TimeSpan arrived, Action<PendingClient> onReadable) : DescriptorSource
+    Wire wire, PeerIdentity identity, TimeSpan arrived, Action<PendingClient> onReadable) : DescriptorSource
 {
-    public Socket Socket => socket;
+    public Wire Wire => wire;
 
     public PeerIdentity Identity => identity;
 
     /// <summary>The time of its arrival, on the clock of the doorman.</summary>
     public TimeSpan Arrived => arrived;
 
-    public HelloReceiver Receiver { get; } = new(socket);
+    public HelloReceiver Receiver { get; } = new(wire);
 
     protected override void OnReady() => onReadable(this);
 }

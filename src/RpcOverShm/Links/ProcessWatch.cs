@@ -1,7 +1,7 @@
-using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -23,11 +23,11 @@ internal sealed class ProcessWatch
 
     /// <summary>
     /// Runs an action once when the process ends, also if it has ended already, on the thread of an event loop; the
-    /// action must not block. Takes the descriptor over. The result ends the watch; an action that is running may then
+    /// action must not block. Takes the process over. The result ends the watch; an action that is running may then
     /// still run.
     /// </summary>
     /// <returns>Null and the reason if the system does not watch the descriptor.</returns>
-    public IDisposable? TryWatch(ProcessDescriptor process, EventLoop loop, Action onExit, out string? problem)
+    public IDisposable? TryWatch(WatchedProcess process, EventLoop loop, Action onExit, out string? problem)
     {
         using (_lock.Enter())
         {
@@ -41,7 +41,7 @@ internal sealed class ProcessWatch
             }
 
             var watched = new Watched(this, process, onExit);
-            if (watched.Watch(loop, process.Handle) is { } reason)
+            if (watched.Watch(loop, process) is { } reason)
             {
                 process.Dispose();
                 problem = $"its event loop does not take the descriptor ({reason.TrimEnd('.')})";
@@ -55,17 +55,17 @@ internal sealed class ProcessWatch
     }
 
     /// <summary>
-    /// Watches the process at the other end of a socket, as <see cref="TryWatch"/> does. Returns null without a problem
-    /// if that is this process, or if the socket is closed.
+    /// Watches the process at the other end of a wire, as <see cref="TryWatch"/> does. Returns null without a problem
+    /// if that is this process, or if the wire is closed.
     /// </summary>
     public IDisposable? TryWatchPeer(
-        Socket socket, int processId, EventLoop loop, Action onExit, out string? problem)
+        Wire wire, int processId, EventLoop loop, Action onExit, out string? problem)
     {
         problem = null;
         try
         {
             return processId != Environment.ProcessId
-                && ProcessDescriptor.OfPeer(socket, processId, out problem) is { } process
+                && wire.OpenProcess(out problem) is { } process
                 ? TryWatch(process, loop, onExit, out problem)
                 : null;
         }
@@ -117,9 +117,9 @@ internal sealed class ProcessWatch
         watched.Process.Dispose();
     }
 
-    private sealed class Watched(ProcessWatch watch, ProcessDescriptor process, Action onExit) : DescriptorSource
+    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : DescriptorSource
     {
-        public ProcessDescriptor Process => process;
+        public WatchedProcess Process => process;
 
         /// <summary>The actions of the connections that are open; none after the end of the watch.</summary>
         public HashSet<Action> OnExit { get; } = [onExit];

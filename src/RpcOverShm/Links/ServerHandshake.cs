@@ -1,72 +1,72 @@
-using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The server's half of the handshake, after the hello has come. Holds no state, and never waits; owns the socket and
+/// The server's half of the handshake, after the hello has come. Holds no state, and never waits; owns the wire and
 /// the segments until the link owns them.
 /// </summary>
 internal static class ServerHandshake
 {
     /// <summary>
     /// Answers a client's hello. Returns null if the client was refused: the refusal is sent, the event logged and the
-    /// socket closed. Also returns null if it asks for statistics: another class then has the socket. The link gives
+    /// wire closed. Also returns null if it asks for statistics: another class then has the wire. The link gives
     /// its place back when its memory is unmapped.
     /// </summary>
-    /// <exception cref="SegmentException">The client's descriptor failed a check, or a step of the system.</exception>
+    /// <exception cref="SegmentException">A handle of the client failed a check, or a step of the system.</exception>
     /// <exception cref="IOException">The client has gone.</exception>
     public static PeerLink? Answer(
-        Socket socket,
+        Wire wire,
         Handshake.ReceivedHello received,
         PeerIdentity client,
         ConnectionSettings settings,
         ConnectionPlaces places)
     {
-        SocketCalls.RefuseDescriptors(socket);
+        wire.RefuseHandles();
         Hello hello = received.Hello;
         if (hello.Type != HelloType.Client)
         {
-            return Refuse(socket, settings, RefusalReason.BadHello, "A client's hello was expected.");
+            return Refuse(wire, settings, RefusalReason.BadHello, "A client's hello was expected.");
         }
 
         if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is not { } version)
         {
-            return Refuse(socket, settings, RefusalReason.Version, Mismatch(hello));
+            return Refuse(wire, settings, RefusalReason.Version, Mismatch(hello));
         }
 
         if (hello.Purpose == ConnectionPurpose.Statistics && settings.OnStatisticsWanted is { } onStatisticsWanted)
         {
-            onStatisticsWanted(new StatisticsRequest(socket, hello, client, version));
+            onStatisticsWanted(new StatisticsRequest(wire, hello, client, version));
             return null;
         }
 
         if (hello.Purpose != settings.Purpose)
         {
-            return Refuse(socket, settings, RefusalReason.Purpose, Mismatch(settings.Purpose, hello.Purpose));
+            return Refuse(wire, settings, RefusalReason.Purpose, Mismatch(settings.Purpose, hello.Purpose));
         }
 
         if (Handshake.Check(hello) is { } problem)
         {
-            return Refuse(socket, settings, RefusalReason.BadHello, $"The client announced {problem}.");
+            return Refuse(wire, settings, RefusalReason.BadHello, $"The client announced {problem}.");
         }
 
         if (Handshake.CheckPeerRing(hello, settings, "client") is { } excess)
         {
-            return Refuse(socket, settings, RefusalReason.NoResources, excess);
+            return Refuse(wire, settings, RefusalReason.NoResources, excess);
         }
 
         if (places.Take(client) is { } reached)
         {
-            return RefuseFull(socket, settings, reached);
+            return RefuseFull(wire, settings, reached);
         }
 
         PeerLink? link = null;
         try
         {
-            link = Agree(socket, received, client, settings, version);
+            link = Agree(wire, received, client, settings, version);
             link.OnUnmapped = () => places.GiveBack(client);
             return link;
         }
@@ -79,32 +79,32 @@ internal static class ServerHandshake
         }
     }
 
-    /// <summary>Refuses a client and closes its socket; returns null.</summary>
-    public static PeerLink? Refuse(Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
+    /// <summary>Refuses a client and closes its wire; returns null.</summary>
+    public static PeerLink? Refuse(Wire wire, ConnectionSettings settings, RefusalReason reason, string text)
     {
         DeferredLog.Write(settings.Logger, log => ShmLog.ClientRefused(log, text));
-        return SendRefusal(socket, settings, reason, text);
+        return SendRefusal(wire, settings, reason, text);
     }
 
-    /// <summary>Refuses a client because a limit is reached, and closes its socket; returns null.</summary>
-    public static PeerLink? RefuseFull(Socket socket, ConnectionSettings settings, ReachedLimit reached)
+    /// <summary>Refuses a client because a limit is reached, and closes its wire; returns null.</summary>
+    public static PeerLink? RefuseFull(Wire wire, ConnectionSettings settings, ReachedLimit reached)
     {
         LimitEvents.Reached(settings.Logger, reached.Option, reached.Limit, $"A client was refused: {reached.Facts}.");
-        return SendRefusal(socket, settings, RefusalReason.Full, reached.ToString());
+        return SendRefusal(wire, settings, RefusalReason.Full, reached.ToString());
     }
 
-    /// <summary>Refuses a client that may not connect, and closes its socket.</summary>
-    public static void Deny(Socket socket, ConnectionSettings settings, PeerIdentity client)
+    /// <summary>Refuses a client that may not connect, and closes its wire.</summary>
+    public static void Deny(Wire wire, ConnectionSettings settings, PeerIdentity client)
     {
         // The client is told less than the log: not the users of the server.
-        string takes = settings.Access.Describe(LinuxNative.GetEffectiveUserId());
+        string takes = settings.Access.Describe();
         string text = $"The client is {client}, and this server takes clients {takes} only.";
         DeferredLog.Write(settings.Logger, log => ShmLog.ClientRefused(log, text));
-        SendRefusal(socket, settings, RefusalReason.AccessDenied, AccessPolicy.Refusal);
+        SendRefusal(wire, settings, RefusalReason.AccessDenied, AccessPolicy.Refusal);
     }
 
     private static PeerLink Agree(
-        Socket socket,
+        Wire wire,
         Handshake.ReceivedHello received,
         PeerIdentity client,
         ConnectionSettings settings,
@@ -113,10 +113,12 @@ internal static class ServerHandshake
         Hello hello = received.Hello;
         SharedSegment peer = received.OpenSegment();
         SharedSegment? own = null;
+        ISignal? signal = null;
         PeerLink? link = null;
         try
         {
-            own = CreateSegment(settings, hello);
+            (own, signal) = CreateOwn(settings, hello);
+            received.Connect(signal, own, peer);
             var answer = new Hello
             {
                 Type = HelloType.Server,
@@ -128,16 +130,12 @@ internal static class ServerHandshake
                 Limits = settings.Limits,
             };
 
-            // CRASH hello-received: the client, which waits for the answer, gets the end of the socket instead.
+            // CRASH hello-received: the client, which waits for the answer, gets the end of the wire instead.
             CrashPoint.Reach(CrashPoint.HelloReceived);
-            Handshake.Send(socket, answer, own);
-            own.ReleaseDescriptor();
+            Handshake.Send(wire, answer, own, signal);
+            own.ReleaseHandle();
             return link = new PeerLink(
-                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
-        }
-        catch (IOException exception) when (DescriptorPassing.IsShortage(exception))
-        {
-            throw new SegmentException(exception.Message, exception) { IsShortage = true };
+                wire, own, peer, signal, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
         }
         finally
         {
@@ -145,28 +143,32 @@ internal static class ServerHandshake
             {
                 own?.Dispose();
                 peer.Dispose();
+                signal?.Dispose();
             }
         }
     }
 
-    // A failure here is this side's, whatever its reason; only one of the client's descriptor is the client's.
-    private static SharedSegment CreateSegment(ConnectionSettings settings, Hello hello)
+    // A failure here is this side's, whatever its reason; only one of the client's handles is the client's.
+    private static (SharedSegment Own, ISignal Signal) CreateOwn(ConnectionSettings settings, Hello hello)
     {
+        ISignal? signal = null;
         try
         {
-            return SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId);
+            signal = HostSystem.Current.CreateSignal();
+            return (SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId), signal);
         }
         catch (SegmentException exception)
         {
+            signal?.Dispose();
             throw new SegmentException(exception.Message, exception) { IsShortage = true };
         }
     }
 
     private static PeerLink? SendRefusal(
-        Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
+        Wire wire, ConnectionSettings settings, RefusalReason reason, string text)
     {
-        Handshake.TrySendRefusal(socket, settings.Purpose, reason, text);
-        ForeignHandles.Shared.Close(socket);
+        Handshake.TrySendRefusal(wire, settings.Purpose, reason, text);
+        ForeignHandles.Shared.Close(wire);
         return null;
     }
 

@@ -1,7 +1,7 @@
 using System.Diagnostics;
-using System.Net.Sockets;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -9,7 +9,7 @@ namespace RpcOverShm.Links;
 /// The statistics of a server in another process, read from the page that it shares. The server writes the page while
 /// the socket is open. For one thread at a time.
 /// </summary>
-internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdentity server) : IDisposable
+internal sealed class StatisticsReader(Wire wire, SharedPage page, PeerIdentity server) : IDisposable
 {
     // A write takes some microseconds, unless its thread has no processor meanwhile.
     private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(1);
@@ -20,7 +20,7 @@ internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdent
     public PeerIdentity Server => server;
 
     /// <summary>Whether the server has closed its end: the page does not change any more.</summary>
-    public bool HasEnded => DescriptorPassing.IsAtEnd(socket);
+    public bool HasEnded => wire.IsAtEnd;
 
     /// <summary>Returns the statistics of the last write.</summary>
     /// <exception cref="ProtocolException">The page is malformed, or is being written without an end.</exception>
@@ -39,7 +39,7 @@ internal sealed class StatisticsReader(Socket socket, SharedPage page, PeerIdent
 
     public void Dispose()
     {
-        ForeignHandles.Shared.Close(socket);
+        ForeignHandles.Shared.Close(wire);
         page.Dispose();
     }
 }

@@ -1,8 +1,8 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -30,7 +30,7 @@ internal sealed class StatisticsReaders
     private readonly Func<int, StatisticsPage> _collect;
     private readonly Action _onUnwatched;
     private readonly UninterruptibleLock _lock = new();
-    private readonly List<Socket> _readers = [];
+    private readonly List<Wire> _readers = [];
     private int _asked; // requests that wait for a thread of the pool, or are being answered
     private readonly BackgroundTimer _timer;
     private SharedPage? _page;
@@ -58,7 +58,7 @@ internal sealed class StatisticsReaders
         if (!request.Client.IsTrusted)
         {
             ServerHandshake.Refuse(
-                request.Socket,
+                request.Wire,
                 _settings,
                 RefusalReason.AccessDenied,
                 "Access denied. Only the user of a server and root may read its statistics.");
@@ -70,7 +70,7 @@ internal sealed class StatisticsReaders
             Interlocked.Decrement(ref _asked);
             var reached = new ReachedLimit(
                 s_requestLimit, MaxRequests, $"{MaxRequests} programs wait for its statistics");
-            ServerHandshake.RefuseFull(request.Socket, _settings, reached);
+            ServerHandshake.RefuseFull(request.Wire, _settings, reached);
             return;
         }
 
@@ -103,7 +103,7 @@ internal sealed class StatisticsReaders
         catch (Exception exception)
         {
             // No failure, not even a lack of memory, may end the process: nobody else would catch it here.
-            ServerHandshake.Refuse(request.Socket, _settings, RefusalReason.NoResources, exception.Message);
+            ServerHandshake.Refuse(request.Wire, _settings, RefusalReason.NoResources, exception.Message);
         }
         finally
         {
@@ -116,7 +116,7 @@ internal sealed class StatisticsReaders
         RemoveGone();
         if (_isStopped)
         {
-            ServerHandshake.Refuse(request.Socket, _settings, RefusalReason.Stopping, "The server is stopping.");
+            ServerHandshake.Refuse(request.Wire, _settings, RefusalReason.Stopping, "The server is stopping.");
             return;
         }
 
@@ -124,7 +124,7 @@ internal sealed class StatisticsReaders
         {
             var reached = new ReachedLimit(
                 s_limit, MaxReaders, $"{_readers.Count} programs read its statistics");
-            ServerHandshake.RefuseFull(request.Socket, _settings, reached);
+            ServerHandshake.RefuseFull(request.Wire, _settings, reached);
             return;
         }
 
@@ -147,8 +147,8 @@ internal sealed class StatisticsReaders
                 ConnectionId = request.Hello.ConnectionId,
                 Limits = _settings.Limits with { RingCapacity = SharedPage.SizeBytes },
             };
-            DescriptorPassing.Send(request.Socket, answer.Encode(), _page.Descriptor);
-            _readers.Add(request.Socket);
+            request.Wire.Send(answer.Encode(), [_page.Handle]);
+            _readers.Add(request.Wire);
             _timer.Change(Interval, Interval);
         }
         finally
@@ -183,7 +183,7 @@ internal sealed class StatisticsReaders
     // A reader sends nothing after its hello, so what can be read is its end.
     private void RemoveGone() => _readers.RemoveAll(static reader =>
     {
-        bool hasGone = EventPoll.IsReadable(reader.SafeHandle, timeoutMilliseconds: 0);
+        bool hasGone = reader.IsReadable(timeoutMilliseconds: 0);
         if (hasGone)
         {
             ForeignHandles.Shared.Close(reader);

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
 
@@ -11,7 +12,7 @@ namespace RpcOverShm.Links;
 /// <param name="most">The share of one user.</param>
 internal sealed class UserShares(long most)
 {
-    private readonly Dictionary<uint, int> _byUser = [];
+    private readonly Dictionary<Account, int> _byUser = [];
 
     /// <summary>The share of one user.</summary>
     public long Most => most;
@@ -27,7 +28,7 @@ internal sealed class UserShares(long most)
             return true;
         }
 
-        ref int own = ref CollectionsMarshal.GetValueRefOrAddDefault(_byUser, client.UserId, out _);
+        ref int own = ref CollectionsMarshal.GetValueRefOrAddDefault(_byUser, client.User, out _);
         if (own >= most)
         {
             return false;
@@ -41,10 +42,10 @@ internal sealed class UserShares(long most)
     public void GiveBack(PeerIdentity client)
     {
         // Looked for also if it is the own user's now: this process may have changed its user.
-        ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byUser, client.UserId);
+        ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byUser, client.User);
         if (!Unsafe.IsNullRef(ref own) && --own == 0)
         {
-            _byUser.Remove(client.UserId);
+            _byUser.Remove(client.User);
         }
     }
 }

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 

@@ -1,10 +1,10 @@
-using System.Runtime.InteropServices;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// A source that has a descriptor and no ring: nobody rings, and there is nothing to see before the descriptor becomes
-/// readable. It runs then, when it was requested, and when it is due. It runs no user code.
+/// A source that has a wire, door or process alone and no ring: nobody rings, and there is nothing to see before that
+/// becomes readable. It runs then, when it was requested, and when it is due. It runs no user code.
 /// </summary>
 internal abstract class DescriptorSource : EventSource
 {
@@ -14,42 +14,42 @@ internal abstract class DescriptorSource : EventSource
 
     public sealed override bool NeedsReader => false;
 
-    /// <summary>The descriptor that is watched, or was last; null before that.</summary>
-    protected SafeHandle? Descriptor { get; private set; }
+    /// <summary>What is watched, or was last; null before that.</summary>
+    protected Watchable? Watched { get; private set; }
 
     /// <summary>
-    /// Begins to serve the source and to watch its descriptor; later, to watch another one in its place. Returns null
-    /// on success, else the reason. The caller keeps the descriptor open until <see cref="EndWatch"/>.
+    /// Begins to serve the source and to watch something; later, to watch another one in its place. Returns null
+    /// on success, else the reason. The caller keeps it open until <see cref="EndWatch"/>.
     /// </summary>
-    public string? Watch(EventLoop loop, SafeHandle descriptor)
+    public string? Watch(EventLoop loop, Watchable watched)
     {
         // Stored first, because the source may run at once.
-        SafeHandle? former = Descriptor;
-        Descriptor = descriptor;
+        Watchable? former = Watched;
+        Watched = watched;
         if (former is null)
         {
-            return loop.Add(this, descriptor);
+            return loop.Add(this, watched);
         }
 
-        string? problem = loop.Watch(this, descriptor);
+        string? problem = loop.Watch(this, watched);
         if (problem is null)
         {
             loop.Unwatch(former);
         }
         else
         {
-            Descriptor = former;
+            Watched = former;
         }
 
         return problem;
     }
 
-    /// <summary>Ends the service of the source, if it has begun. Afterwards the descriptor may be closed.</summary>
+    /// <summary>Ends the service of the source, if it has begun. Afterwards what it watched may be closed.</summary>
     public void EndWatch()
     {
         if (Loop is { } loop)
         {
-            loop.Unwatch(Descriptor!);
+            loop.Unwatch(Watched!);
             loop.Remove(this);
         }
     }
@@ -70,7 +70,7 @@ internal abstract class DescriptorSource : EventSource
     }
 
     /// <summary>
-    /// The descriptor may be readable, or the source was requested or is due. Called on the loop's thread; neither
+    /// What is watched may be readable, or the source was requested or is due. Called on the loop's thread; neither
     /// waits nor throws. Readable is told once for all that has come until then.
     /// </summary>
     protected abstract void OnReady();

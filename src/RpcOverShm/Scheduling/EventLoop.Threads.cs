@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
@@ -36,7 +37,7 @@ internal sealed partial class EventLoop
     // The caller holds the lock.
     private string? TryStart()
     {
-        EventPoll? poll = EventPoll.TryCreate();
+        EventPoll? poll = HostSystem.Current.TryCreatePoll(isDoor);
         if (poll is null)
         {
             return "The process may open no more descriptors: raise the limit of open files (ulimit -n).";
@@ -167,7 +168,7 @@ internal sealed partial class EventLoop
     {
         // Asymmetric fence: user code that begins after this check sees the flag cleared.
         _isWatched = 0;
-        Interlocked.MemoryBarrierProcessWide();
+        HostSystem.Current.FenceProcess();
         bool isInUserCode = _thread is { } thread && LoopThread.IsUserCode(thread.Run);
         return isInUserCode && Interlocked.Exchange(ref _isWatched, 1) == 0 ? WatchdogCheck.Soon : WatchdogCheck.Done;
     }

@@ -1,7 +1,6 @@
 using System.Diagnostics;
-using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
@@ -126,7 +125,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
     /// Begins to serve a source and to watch its socket. Returns null on success, else the reason: the source was not
     /// added.
     /// </summary>
-    public string? Add(EventSource source, SafeHandle socket)
+    public string? Add(EventSource source, Watchable watched)
     {
         using (_lock.Enter())
         {
@@ -136,7 +135,7 @@ internal sealed partial class EventLoop(bool isDoor = false)
             }
 
             source.Key = ++_lastKey;
-            if (TryPoll(source, socket) is { } reason)
+            if (TryPoll(source, watched) is { } reason)
             {
                 return reason;
             }
@@ -160,20 +159,20 @@ internal sealed partial class EventLoop(bool isDoor = false)
     }
 
     /// <summary>Watches one more socket for a source of this loop. Returns null on success, else the reason.</summary>
-    public string? Watch(EventSource source, SafeHandle socket)
+    public string? Watch(EventSource source, Watchable watched)
     {
         using (_lock.Enter())
         {
-            return TryPoll(source, socket);
+            return TryPoll(source, watched);
         }
     }
 
     /// <summary>Stops watching a source's socket. The socket may be closed afterwards.</summary>
-    public void Unwatch(SafeHandle socket)
+    public void Unwatch(Watchable watched)
     {
         using (_lock.Enter())
         {
-            _poll?.Remove(socket);
+            _poll?.Remove(watched);
         }
     }
 
@@ -261,8 +260,8 @@ internal sealed partial class EventLoop(bool isDoor = false)
     }
 
     // The caller holds the lock.
-    private string? TryPoll(EventSource source, SafeHandle socket) =>
-        _poll!.Add(socket, source.Key) is { } reason
+    private string? TryPoll(EventSource source, Watchable watched) =>
+        _poll!.Add(watched, source.Key) is { } reason
             ? $"The system does not watch one more socket: {reason}."
             : null;
 

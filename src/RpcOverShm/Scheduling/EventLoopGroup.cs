@@ -1,4 +1,4 @@
-using System.Runtime.InteropServices;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
@@ -26,7 +26,7 @@ internal sealed class EventLoopGroup
     public static EventLoopGroup Channels { get; } = new(Environment.ProcessorCount);
 
     /// <summary>Adds a source to the loop with the fewest rings. Returns null on success, else the reason.</summary>
-    public string? Add(EventSource source, SafeHandle socket)
+    public string? Add(EventSource source, Watchable watched)
     {
         EventLoop fewest = _loops[0];
         foreach (EventLoop loop in _loops)
@@ -34,6 +34,6 @@ internal sealed class EventLoopGroup
             fewest = loop.RingCount < fewest.RingCount ? loop : fewest;
         }
 
-        return fewest.Add(source, socket);
+        return fewest.Add(source, watched);
     }
 }

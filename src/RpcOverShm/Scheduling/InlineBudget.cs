@@ -1,5 +1,4 @@
-using System.Diagnostics;
-using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
@@ -120,24 +119,11 @@ internal sealed class InlineBudget
     }
 }
 
-/// <summary>
-/// The processor time of the calling thread. Unlike a wall clock it does not count the time in which the thread waits
-/// for a processor. On systems other than Linux it is the wall clock.
-/// </summary>
+/// <summary>The clock of processor time, on which runs of user code are measured.</summary>
 internal static class ThreadClock
 {
     public const long TicksPerMicrosecond = 1000;
 
     /// <summary>Nanoseconds since an arbitrary moment of this thread. Reading it is a system call.</summary>
-    public static long Now => OperatingSystem.IsLinux()
-        ? LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime)
-        : Stopwatch.GetElapsedTime(0).Ticks * TimeSpan.NanosecondsPerTick;
-
-    /// <summary>The operating system's number of the calling thread; 0 on systems other than Linux.</summary>
-    public static int CurrentThreadId =>
-        OperatingSystem.IsLinux() ? (int)LinuxNative.GetTid(SystemCallNumbers.GetTid) : 0;
-
-    /// <summary>The processor time in nanoseconds that a thread of this process has used; 0 if it has ended.</summary>
-    public static long OfThread(int threadId) =>
-        OperatingSystem.IsLinux() ? LinuxNative.ReadClock(LinuxNative.ClockOfThread(threadId)) : 0;
+    public static long Now => HostSystem.Current.ThreadTime;
 }

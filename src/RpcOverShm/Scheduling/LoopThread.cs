@@ -1,3 +1,5 @@
+using RpcOverShm.Systems;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
@@ -24,7 +26,7 @@ internal sealed class LoopThread(EventLoop loop)
     }
 
     /// <summary>The operating system's number of the thread that has created this object, its user.</summary>
-    public int ThreadId { get; } = ThreadClock.CurrentThreadId;
+    public int ThreadId { get; } = HostSystem.Current.CurrentThreadId;
 
     public EventLoop Loop => loop;
 
@@ -82,7 +84,7 @@ internal sealed class LoopThread(EventLoop loop)
     public bool TryWant(long run)
     {
         Volatile.Write(ref _wantedRun, run);
-        Interlocked.MemoryBarrierProcessWide();
+        HostSystem.Current.FenceProcess();
         if (Run == run)
         {
             return true;

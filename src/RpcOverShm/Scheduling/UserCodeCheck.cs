@@ -1,4 +1,4 @@
-using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;
 
@@ -31,12 +31,12 @@ internal struct UserCodeCheck
     /// </summary>
     public bool IsKept(long word, LoopThread runner)
     {
-        long used = ThreadClock.OfThread(runner.ThreadId);
+        long used = HostSystem.Current.TimeOfThread(runner.ThreadId);
 
         // The state is not read at the first check: most runs end before the second, and reading costs three system
         // calls. A thread needs the processor to become blocked. So one that is blocked, and has not run since the last
         // check, was blocked then too.
-        bool isBlocked = word == _word && !IsRunnable(runner.ThreadId);
+        bool isBlocked = word == _word && HostSystem.Current.IsThreadBlocked(runner.ThreadId);
         bool isKept = used - _begun >= MostNanoseconds
             || ++_waits > MostWaits
             || (isBlocked && (_wasBlocked || used == _last));
@@ -51,24 +51,5 @@ internal struct UserCodeCheck
 
         (_word, _begun, _pause, _waits) = (word, used, pause, 0);
         return false;
-    }
-
-    // The third field of /proc/PID/stat (proc_pid_stat(5)). An unknown state counts as blocked.
-    private static bool IsRunnable(int threadId)
-    {
-        try
-        {
-            using SafeFileHandle file = File.OpenHandle($"/proc/self/task/{threadId}/stat");
-            Span<byte> text = stackalloc byte[128];
-            ReadOnlySpan<byte> read = text[..RandomAccess.Read(file, text, 0)];
-
-            // The second field, the name in brackets, may contain any character.
-            ReadOnlySpan<byte> rest = read[(read.LastIndexOf((byte)')') + 1)..];
-            return rest.StartsWith(" R"u8);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return false;
-        }
     }
 }

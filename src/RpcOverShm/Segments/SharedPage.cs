@@ -1,5 +1,6 @@
 using System.Diagnostics;
-using Microsoft.Win32.SafeHandles;
+using System.Runtime.InteropServices;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Segments;
 
@@ -16,77 +17,37 @@ internal sealed unsafe class SharedPage : IDisposable
     /// <summary>The bytes of the content, behind the sequence number.</summary>
     public const int ContentBytes = SizeBytes - sizeof(long);
 
-    private readonly SafeFileHandle? _descriptor; // of the owner
-    private nint _address;
+    private readonly MappedMemory _memory;
     private long _sequence;
 
-    private SharedPage(nint address, SafeFileHandle? descriptor)
-    {
-        _address = address;
-        _descriptor = descriptor;
-    }
+    private SharedPage(MappedMemory memory) => _memory = memory;
 
-    /// <summary>The descriptor to pass to a reader. Only the owner has it.</summary>
-    public SafeFileHandle Descriptor => _descriptor!;
+    /// <summary>The handle to pass to a reader. Only the owner has it.</summary>
+    public SafeHandle Handle => _memory.Handle;
 
-    private ref long Sequence => ref *(long*)Address;
+    private ref long Sequence => ref *(long*)_memory.Address;
 
-    private byte* Content => (byte*)Address + sizeof(long);
-
-    private nint Address
-    {
-        get
-        {
-            Debug.Assert(_address != 0, "The page was disposed while something still used it.");
-            return _address;
-        }
-    }
+    private byte* Content => (byte*)_memory.Address + sizeof(long);
 
     /// <summary>Creates a page of zeros, with its memory, that nobody else can map for writing.</summary>
     /// <exception cref="SegmentException">A system call failed.</exception>
-    public static SharedPage Create()
+    public static SharedPage Create() => new(HostSystem.Current.CreateMemory(SizeBytes, SizeBytes));
+
+    /// <summary>Checks a handle of the owner, maps its page for reading, and closes the handle.</summary>
+    /// <exception cref="SegmentException">The handle failed a check, or the mapping failed.</exception>
+    public static SharedPage Open(SafeHandle handle)
     {
-        SafeFileHandle descriptor = SegmentMemory.Create(SizeBytes, SizeBytes);
-        nint address = 0;
+        MappedMemory memory = HostSystem.Current.OpenMemory(handle, SizeBytes, SizeBytes);
         try
         {
-            address = SegmentMemory.MapWritable(descriptor, SizeBytes, SizeBytes);
-            SegmentMemory.Seal(descriptor);
-            return new SharedPage(address, descriptor);
+            memory.CheckRest();
+            memory.ReleaseHandle();
+            return new SharedPage(memory);
         }
         catch
         {
-            if (address != 0)
-            {
-                SegmentMemory.Unmap(address, SizeBytes);
-            }
-
-            descriptor.Dispose();
+            memory.Dispose();
             throw;
-        }
-    }
-
-    /// <summary>Checks a descriptor of the owner, maps its page read-only, and closes the descriptor.</summary>
-    /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
-    public static SharedPage Open(SafeFileHandle descriptor)
-    {
-        SharedPage? page = null;
-        try
-        {
-            page = new SharedPage(SegmentMemory.CheckAndMapReadOnly(descriptor, SizeBytes), descriptor: null);
-            PeerPages.Take(
-                descriptor, page.Address, SizeBytes, PeerPages.CanCount ? null : SizeBytes, mayWait: true);
-            return page;
-        }
-        catch
-        {
-            page?.Dispose();
-            throw;
-        }
-        finally
-        {
-            // It may be a file of any kind, also one whose close waits for the peer.
-            ForeignHandles.Shared.Close(descriptor);
         }
     }
 
@@ -121,13 +82,5 @@ internal sealed unsafe class SharedPage : IDisposable
         return SharedMemoryOrder.ReadAcquire(ref Sequence) == before;
     }
 
-    public void Dispose()
-    {
-        _descriptor?.Dispose();
-        nint address = Interlocked.Exchange(ref _address, 0);
-        if (address != 0)
-        {
-            SegmentMemory.Unmap(address, SizeBytes);
-        }
-    }
+    public void Dispose() => _memory.Dispose();
 }

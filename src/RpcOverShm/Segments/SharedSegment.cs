@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Numerics;
-using Microsoft.Win32.SafeHandles;
+using System.Runtime.InteropServices;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Segments;
 
@@ -11,16 +12,14 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal sealed unsafe class SharedSegment : IDisposable
 {
-    private readonly long _sizeBytes;
-    private SafeFileHandle? _descriptor; // the owner's until it is passed, the peer's until the second ring is checked
-    private long? _allocatedForMove; // memory that the file must have before its owner moves, if no page can be counted
-    private nint _address;
+    private readonly MappedMemory _memory;
+    private nint _address; // of the memory, one load away: each access to a word needs it
 
-    private SharedSegment(nint address, long ringCapacity, SafeFileHandle? descriptor)
+    /// <summary>Takes memory of the size for a ring over.</summary>
+    public SharedSegment(MappedMemory memory, long ringCapacity)
     {
-        _address = address;
-        _sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
-        _descriptor = descriptor;
+        _memory = memory;
+        _address = memory.Address;
         RingCapacity = ringCapacity;
     }
 
@@ -64,136 +63,73 @@ internal sealed unsafe class SharedSegment : IDisposable
     }
 
     /// <summary>
-    /// Creates a segment of this process: sized, mapped and sealed, with memory for its header and first ring. The
-    /// second ring has memory too if this kernel could not give it any later.
+    /// Creates a segment of this process, with memory for its header and first ring. The second ring has memory too if
+    /// this system could not give it any later.
     /// </summary>
     /// <exception cref="SegmentException">A system call failed.</exception>
-    public static SharedSegment Create(long ringCapacity, Guid connectionId) =>
-        Create(ringCapacity, connectionId, SegmentMemory.CanAllocateMapped);
+    public static SharedSegment Create(long ringCapacity, Guid connectionId) => Create(
+        ringCapacity,
+        connectionId,
+        HostSystem.Current.CreateMemory(
+            SegmentLayout.SizeBytes(ringCapacity), SegmentLayout.FirstSizeBytes(ringCapacity)));
 
-    /// <summary>Does the same on a kernel that can, or cannot, give the second ring its memory later.</summary>
-    public static SharedSegment Create(long ringCapacity, Guid connectionId, bool canAllocateMapped)
+    /// <summary>Does the same in memory of this process, which it takes over.</summary>
+    public static SharedSegment Create(long ringCapacity, Guid connectionId, MappedMemory memory)
     {
         // Any power of two works here, even below the minimum. The options enforce the limits.
         Debug.Assert(BitOperations.IsPow2(ringCapacity), "Positions are masked into the ring.");
-        long sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
-        long allocatedBytes = canAllocateMapped ? SegmentLayout.FirstSizeBytes(ringCapacity) : sizeBytes;
-        SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes, allocatedBytes);
-        nint address = 0;
-        try
-        {
-            address = SegmentMemory.MapWritable(descriptor, sizeBytes, allocatedBytes);
-            SegmentMemory.Seal(descriptor);
-            var header = (SegmentLayout*)address;
-            header->Magic = SegmentLayout.MagicValue;
-            header->Version = 1;
-            header->RingCapacity = ringCapacity;
-            header->ConnectionId = connectionId;
-            return new SharedSegment(address, ringCapacity, descriptor);
-        }
-        catch
-        {
-            if (address != 0)
-            {
-                SegmentMemory.Unmap(address, sizeBytes);
-            }
-
-            descriptor.Dispose();
-            throw;
-        }
+        var segment = new SharedSegment(memory, ringCapacity);
+        SegmentLayout* header = segment.Header;
+        header->Magic = SegmentLayout.MagicValue;
+        header->Version = 1;
+        header->RingCapacity = ringCapacity;
+        header->ConnectionId = connectionId;
+        return segment;
     }
 
     /// <summary>
-    /// Checks a descriptor of the peer and maps its segment read-only, with the pages of its first ring. Closes the
-    /// descriptor, unless the segment has a second ring: then it is needed for <see cref="CheckSecond"/>.
+    /// Checks a handle of the peer and maps its segment for reading, with the memory of its first ring. Closes the
+    /// handle, unless the segment has a second ring: then it is needed for <see cref="CheckSecond"/>.
     /// </summary>
-    /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
-    public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity) =>
-        Open(descriptor, ringCapacity, PeerPages.CanCount);
-
-    /// <summary>Does the same on a kernel that can, or cannot, count the pages of a part of a file.</summary>
-    public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity, bool canCount)
+    /// <exception cref="SegmentException">The handle failed a check, or the mapping failed.</exception>
+    public static SharedSegment Open(SafeHandle handle, long ringCapacity)
     {
-        SharedSegment? segment = null;
-        try
-        {
-            nint address = SegmentMemory.CheckAndMapReadOnly(descriptor, SegmentLayout.SizeBytes(ringCapacity));
-            segment = new SharedSegment(address, ringCapacity, descriptor: null);
-            segment.TakeFirst(descriptor, canCount);
-        }
-        catch
-        {
-            segment?.Dispose();
-
-            // It may be a file of any kind, also one whose close waits for the peer. That of a memory file never waits.
-            ForeignHandles.Shared.Close(descriptor);
-            throw;
-        }
-
-        segment._descriptor = descriptor;
+        MappedMemory memory = HostSystem.Current.OpenMemory(
+            handle, SegmentLayout.SizeBytes(ringCapacity), SegmentLayout.FirstSizeBytes(ringCapacity));
+        var segment = new SharedSegment(memory, ringCapacity);
         if (segment.SecondCapacity == 0)
         {
-            segment.ReleaseDescriptor();
+            segment.ReleaseHandle();
         }
 
         return segment;
     }
 
     /// <summary>Gives this process's second ring its memory. Returns null on success, else the reason.</summary>
-    public string? TryAllocateSecond() => SegmentMemory.CanAllocateMapped
-        ? SegmentMemory.TryAllocate(_address, _sizeBytes) // From the start: the second ring may begin within a page.
-        : null;
+    public string? TryAllocateSecond() => _memory.TryAllocateRest();
 
     /// <summary>
-    /// Checks that the peer has given its second ring memory, before that is read, and maps it. Closes the descriptor
-    /// after the first check: memory that is there stays.
+    /// Checks that the peer has given its second ring memory, before that is read. Closes the handle after the first
+    /// check.
     /// </summary>
     /// <exception cref="SegmentException">The segment has holes, or the system does not say.</exception>
     public void CheckSecond()
     {
-        if (_descriptor is not null)
+        if (SecondCapacity > 0)
         {
-            PeerPages.Take(_descriptor, _address, _sizeBytes, _allocatedForMove, mayWait: true);
-            ReleaseDescriptor();
+            _memory.CheckRest();
         }
     }
 
-    /// <summary>The descriptor of the memory, until it is released.</summary>
-    public SafeFileHandle Descriptor =>
-        _descriptor ?? throw new InvalidOperationException("The descriptor was passed and released.");
+    /// <summary>The handle of the memory, until it is released.</summary>
+    public SafeHandle Handle => _memory.Handle;
 
-    /// <summary>Closes the descriptor; the mapping remains.</summary>
-    public void ReleaseDescriptor()
-    {
-        _descriptor?.Dispose();
-        _descriptor = null;
-    }
+    /// <summary>Closes the handle; the mapping remains.</summary>
+    public void ReleaseHandle() => _memory.ReleaseHandle();
 
     public void Dispose()
     {
-        ReleaseDescriptor();
-
-        // A private field, not shared memory: if two threads dispose concurrently, only one of them unmaps.
-        nint address = Interlocked.Exchange(ref _address, 0);
-        if (address != 0)
-        {
-            SegmentMemory.Unmap(address, _sizeBytes);
-        }
-    }
-
-    private void TakeFirst(SafeFileHandle descriptor, bool canCount)
-    {
-        long first = SegmentLayout.FirstSizeBytes(RingCapacity);
-        PeerPages.Take(descriptor, _address, first, canCount ? null : first, mayWait: false);
-        if (canCount)
-        {
-            return;
-        }
-
-        // A sealed file gets no more pages behind its end, so only its rings can grow from now on. An owner that cannot
-        // give its second ring memory later has done so already.
-        _allocatedForMove = SegmentMemory.CanAllocateMapped
-            ? FileFacts.OfDescriptor(descriptor).AllocatedBytes + SecondCapacity
-            : _sizeBytes;
+        _address = 0;
+        _memory.Dispose();
     }
 }

@@ -32,7 +32,7 @@ internal sealed partial class ServerConnection
         {
             Session = Session?.Number ?? 0,
             ProcessId = Connection.Peer.ProcessId,
-            UserId = Connection.Peer.UserId,
+            UserId = Connection.Peer.User.Number,
             Calls = Admitted,
             InFlight = Connection.IncomingCount,
             Queued = Queued,

@@ -4,6 +4,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;
 
@@ -45,7 +46,7 @@ internal sealed partial class ServerConnection
         {
             OnResponsesDrained = QueueResume,
         };
-        _orphanBudget = shared.OrphanBudgetOf(link.Identity.UserId);
+        _orphanBudget = shared.OrphanBudgetOf(link.Identity.User);
         link.OnUnmapped += BufferBudget.End;
 
         Connection = new Connection(
@@ -191,7 +192,7 @@ internal sealed partial class ServerConnection
     {
         // StoreLoad: the flag is set before the calls are read. The reader adds a call before it reads the flag.
         _hasEndedCalls = true;
-        Interlocked.MemoryBarrierProcessWide();
+        HostSystem.Current.FenceProcess();
         foreach (ConnectionCall call in Connection.Sender.Incoming.Snapshot())
         {
             ((ServerCall)call).Stop(status);

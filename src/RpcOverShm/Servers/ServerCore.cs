@@ -6,6 +6,7 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;
 
@@ -58,8 +59,8 @@ internal sealed class ServerCore
         }
     }
 
-    /// <summary>The path of the socket at which clients find the server.</summary>
-    public string SocketPath => _listener.SocketPath;
+    /// <summary>The place in the system at which clients find the server.</summary>
+    public string Place => _listener.Place;
 
     /// <summary>The bytes that clients make the server keep.</summary>
     public BufferBudget BufferBudget => _shared.BufferBudget;

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;
 
@@ -10,7 +11,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class SharedLimits(ServerLimits limits)
 {
-    private readonly ConcurrentDictionary<uint, BufferBudget> _orphanBudgets = new(); // by user
+    private readonly ConcurrentDictionary<Account, BufferBudget> _orphanBudgets = new(); // by user
 
     /// <summary>The gate of the calls of all connections.</summary>
     public CallGate ServerGate { get; } = new(limits.MaxCalls);
@@ -22,8 +23,8 @@ internal sealed class SharedLimits(ServerLimits limits)
     /// Returns the budget of the one-way calls that the closed connections of a user have left behind: all together as
     /// much as one connection may make the server keep.
     /// </summary>
-    public BufferBudget OrphanBudgetOf(uint userId) => _orphanBudgets.GetOrAdd(
-        userId,
+    public BufferBudget OrphanBudgetOf(Account user) => _orphanBudgets.GetOrAdd(
+        user,
         static (_, of) => new BufferBudget(
             ServerLimits.ConnectionBytesOption, of.limits.MaxBytesPerConnection, of.BufferBudget),
         (limits, BufferBudget));

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;
 
@@ -67,14 +68,14 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     {
         var properties = new Dictionary<string, List<AuthProperty>>
         {
-            [PeerIdentity.ProcessIdName] = [Property(PeerIdentity.ProcessIdName, peer.ProcessId)],
-            [PeerIdentity.UserIdName] = [Property(PeerIdentity.UserIdName, peer.UserId)],
-            [PeerIdentity.GroupIdName] = [Property(PeerIdentity.GroupIdName, peer.GroupId)],
+            [PeerIdentity.ProcessIdName] = [Property(PeerIdentity.ProcessIdName, $"{peer.ProcessId}")],
+            [PeerIdentity.UserIdName] = [Property(PeerIdentity.UserIdName, $"{peer.User}")],
+            [PeerIdentity.GroupIdName] = [Property(PeerIdentity.GroupIdName, $"{peer.Group}")],
         };
         return new AuthContext(PeerIdentity.UserIdName, properties);
 
-        static AuthProperty Property(string name, long value) =>
-            AuthProperty.Create(name, Encoding.ASCII.GetBytes(value.ToString(CultureInfo.InvariantCulture)));
+        static AuthProperty Property(string name, string value) =>
+            AuthProperty.Create(name, Encoding.ASCII.GetBytes(value));
     }
 
     private sealed class CallItems(ServerCall call) : Dictionary<object, object>

@@ -60,3 +60,14 @@ internal static class SystemCallNumbers
 {
     public static bool AreKnown => false;
 }
+
+/// <summary>The system, of which a word of this process alone needs its sleeps.</summary>
+internal sealed unsafe class HostSystem
+{
+    public static HostSystem Current { get; } = new();
+
+    public void WaitPrivate(uint* address, uint expected, TimeSpan timeout) =>
+        FutexNative.WaitPrivate(address, expected, timeout);
+
+    public void WakePrivate(uint* address) => FutexNative.WakeAllPrivate(address);
+}

@@ -1,10 +1,11 @@
 using RpcOverShm.Explorer.Model;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Explorer.Shims;
 

@@ -1,5 +1,6 @@
 using RpcOverShm.Explorer.Model;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Explorer.Shims;
 

@@ -2,8 +2,10 @@ using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Access;
 
@@ -126,9 +128,9 @@ internal sealed class OtherUserTests : OtherUserFixture
         using SafeFileHandle readOnly = hollow.OpenReadOnly();
         using Socket socket = await UnixSockets.ConnectAsync(SocketPath);
         Hello hello = RawHello.Of(HelloType.Client, RawPeer.Generous with { RingCapacity = Ring });
-        DescriptorPassing.Send(socket, hello.Encode(), readOnly);
+        DescriptorPassing.Send(socket.SafeHandle, hello.Encode(), readOnly);
 
-        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
 
         // Early kernels with the call (6.5) tell it everybody.
         Assert.That(

@@ -2,8 +2,10 @@ using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Access;
 
@@ -30,9 +32,9 @@ internal sealed class PeerRingTests : VictimFixture
             files.Add(file);
             Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
             sockets.Add(socket);
-            DescriptorPassing.Send(socket, HelloOf(ring).Encode(), file);
+            DescriptorPassing.Send(socket.SafeHandle, HelloOf(ring).Encode(), file);
             using Handshake.ReceivedHello? answer =
-                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalText, Does.Contain(complaint));
         }
 
@@ -64,9 +66,9 @@ internal sealed class PeerRingTests : VictimFixture
             while (!over.IsCompleted)
             {
                 using Socket socket = UnixSockets.Connect(victim.SocketPath);
-                DescriptorPassing.Send(socket, hello, holes);
+                DescriptorPassing.Send(socket.SafeHandle, hello, holes);
                 using Handshake.ReceivedHello? answer =
-                    Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
+                    RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
                 Assert.That(answer!.Hello.RefusalText, Does.Contain("has holes"));
                 refused++;
                 stands();

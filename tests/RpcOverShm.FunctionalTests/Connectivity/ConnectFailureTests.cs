@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

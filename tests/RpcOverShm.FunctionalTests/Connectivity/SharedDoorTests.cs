@@ -1,5 +1,7 @@
 using System.Net.Sockets;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

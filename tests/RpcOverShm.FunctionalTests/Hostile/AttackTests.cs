@@ -7,6 +7,8 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -98,7 +100,7 @@ internal sealed partial class AttackTests
                 RawDescriptorSender.TrySendMany(socket, hello, lingering, 1);
             }));
             using Handshake.ReceivedHello? answer =
-                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalReason, Is.EqualTo(RefusalReason.AccessDenied));
         });
     }

@@ -3,8 +3,10 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -82,7 +84,7 @@ internal sealed class HandshakeLieTests : VictimFixture
         ProcessFacts before = ProcessFacts.OfSelf();
         using (Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath))
         {
-            DescriptorPassing.Send(socket, hello, descriptor);
+            DescriptorPassing.Send(socket.SafeHandle, hello, descriptor);
             await AssertRefusedAsync(victim, socket, complaint);
         }
 
@@ -179,14 +181,14 @@ internal sealed class HandshakeLieTests : VictimFixture
         using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = HelloOf(s_limits);
-        DescriptorPassing.Send(socket, hello.AsSpan(0, 1), descriptor);
+        DescriptorPassing.Send(socket.SafeHandle, hello.AsSpan(0, 1), descriptor);
         for (int i = 1; i < hello.Length; i++)
         {
-            DescriptorPassing.Send(socket, hello.AsSpan(i, 1), null);
+            DescriptorPassing.Send(socket.SafeHandle, hello.AsSpan(i, 1), null);
             await Task.Yield();
         }
 
-        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
     }
 
@@ -203,9 +205,9 @@ internal sealed class HandshakeLieTests : VictimFixture
         hello[16] = (byte)hello.Length;
         hello.AsSpan(20, 4).Fill(0xFF); // Features
         hello.AsSpan(60, 4).Fill(0xFF); // MaxRunning
-        DescriptorPassing.Send(socket, hello, descriptor);
+        DescriptorPassing.Send(socket.SafeHandle, hello, descriptor);
 
-        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
         Assert.That((answer.Hello.LowestVersion, answer.Hello.HighestVersion), Is.EqualTo(((ushort)1, (ushort)1)));
         Assert.That(answer.Hello.Features, Is.Zero, "The server agrees to what it knows.");
@@ -222,7 +224,7 @@ internal sealed class HandshakeLieTests : VictimFixture
             using SafeFileHandle descriptor = Sealed(SegmentBytes);
             if (bytes > 0)
             {
-                DescriptorPassing.Send(socket, HelloOf(s_limits).AsSpan(0, bytes), descriptor);
+                DescriptorPassing.Send(socket.SafeHandle, HelloOf(s_limits).AsSpan(0, bytes), descriptor);
             }
         }
 
@@ -260,7 +262,7 @@ internal sealed class HandshakeLieTests : VictimFixture
 
         foreach (Socket socket in await ConnectAsync(directory, 32))
         {
-            using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
+            using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
                 socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalText, Does.StartWith("No hello came in time: HandshakeTimeout is 0.5 s"));
             socket.Dispose();
@@ -324,7 +326,7 @@ internal sealed class HandshakeLieTests : VictimFixture
 
     private static async Task AssertRefusedAsync(Victim victim, Socket socket, string complaint)
     {
-        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         LogEntry entry = await victim.Rig.Log.WaitForAsync(ClientRefused);
 
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Refusal));

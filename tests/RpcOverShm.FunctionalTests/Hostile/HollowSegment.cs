@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -30,7 +31,8 @@ internal sealed unsafe class HollowSegment : IDisposable
             0);
         allocate(this);
         SegmentMemory.Seal(_file);
-        Segment = Adopt(_mapping, ringCapacity, new SafeFileHandle(_file.DangerousGetHandle(), ownsHandle: false));
+        var descriptor = new SafeFileHandle(_file.DangerousGetHandle(), ownsHandle: false);
+        Segment = new SharedSegment(Adopt(_mapping, _sizeBytes, descriptor, null), ringCapacity);
     }
 
     /// <summary>The segment, which owns the mapping. Its descriptor stays this object's.</summary>
@@ -92,5 +94,6 @@ internal sealed unsafe class HollowSegment : IDisposable
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
-    private static extern SharedSegment Adopt(nint address, long ringCapacity, SafeFileHandle? descriptor);
+    private static extern MemoryFile Adopt(
+        nint address, long sizeBytes, SafeFileHandle descriptor, long? allocatedForRest);
 }

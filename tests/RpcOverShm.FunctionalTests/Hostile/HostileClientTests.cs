@@ -1,4 +1,5 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.TestPeer.Raw;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -147,7 +148,7 @@ internal sealed class HostileClientTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
         // Without a descriptor, because a kernel since Linux 6.16 refuses to pass one here.
-        Links.Handshake.Send(
+        RawHandshake.Send(
             peer.Socket, RawHello.Of(HelloType.Client, RawPeer.Generous), segment: null);
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);

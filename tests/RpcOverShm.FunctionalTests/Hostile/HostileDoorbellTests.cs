@@ -1,8 +1,10 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -158,11 +160,11 @@ internal sealed class HostileDoorbellTests : VictimFixture
             using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
             var id = Guid.NewGuid();
             using var own = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
-            Handshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), own);
+            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), own);
             violations += TrySendDescriptor(socket) ? 1 : 0;
-            own.ReleaseDescriptor();
+            own.ReleaseHandle();
             using Handshake.ReceivedHello? welcome =
-                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             Assert.That(
                 welcome?.Hello.RefusalText, Is.Empty.Or.Contain("descriptors came with a handshake message"));
         }
@@ -191,7 +193,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
         using var file = SharedSegment.Create(RawPeer.Generous.RingCapacity, Guid.NewGuid());
         try
         {
-            DescriptorPassing.Send(socket, [PeerLink.DoorbellByte], file.Descriptor);
+            DescriptorPassing.Send(socket.SafeHandle, [PeerLink.DoorbellByte], file.Handle);
             return true;
         }
         catch (IOException exception) when (exception.HResult == NotPermitted)

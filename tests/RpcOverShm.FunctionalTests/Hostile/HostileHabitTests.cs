@@ -1,4 +1,5 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -158,8 +159,8 @@ internal sealed class HostileHabitTests : VictimFixture
         var random = new Random(1);
         for (int i = 0; i < calls; i++)
         {
-            Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForData, random.NextInt64());
-            Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForSpace, -random.NextInt64());
+            Systems.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForData, random.NextInt64());
+            Systems.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForSpace, -random.NextInt64());
             peer.StartUnary(new CallId(0, (uint)i + 1, false));
             RawFrame end = await peer.ReceiveAsync();
             Assert.That(end.Read().Text(), Is.EqualTo("raw"));

@@ -1,7 +1,9 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -252,7 +254,7 @@ internal sealed class HostileServerTests : RawServerFixture
         Task<RpcException?> call = OutcomeAsync(Client.UnaryAsync(Payloads.Empty).ResponseAsync);
         using (Socket socket = await Server.AcceptSocketAsync())
         {
-            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+            using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
                 socket, CancellationToken.None).Bounded();
             Lie(socket, hello!.Hello, lie);
         }
@@ -306,36 +308,36 @@ internal sealed class HostileServerTests : RawServerFixture
         switch (lie)
         {
             case "wrong connection":
-                Handshake.Send(socket, answer with { ConnectionId = Guid.NewGuid() }, segment);
+                RawHandshake.Send(socket, answer with { ConnectionId = Guid.NewGuid() }, segment);
                 break;
             case "stream":
-                Handshake.Send(socket, answer with { Purpose = ConnectionPurpose.ByteStream }, segment);
+                RawHandshake.Send(socket, answer with { Purpose = ConnectionPurpose.ByteStream }, segment);
                 break;
             case "ring":
-                Handshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
+                RawHandshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
                 break;
             case "size":
-                Handshake.Send(
+                RawHandshake.Send(
                     socket, answer with { Limits = answer.Limits with { RingCapacity = 128 << 10 } }, segment);
                 break;
             case "file":
                 using (var file = File.OpenHandle("/dev/null"))
                 {
-                    DescriptorPassing.Send(socket, answer.Encode(), file);
+                    DescriptorPassing.Send(socket.SafeHandle, answer.Encode(), file);
                 }
 
                 break;
             case "none":
-                DescriptorPassing.Send(socket, answer.Encode(), null);
+                DescriptorPassing.Send(socket.SafeHandle, answer.Encode(), null);
                 break;
             case "client":
-                Handshake.Send(socket, answer with { Type = HelloType.Client }, segment);
+                RawHandshake.Send(socket, answer with { Type = HelloType.Client }, segment);
                 break;
             case "short":
-                DescriptorPassing.Send(socket, Shortened(answer), segment.Descriptor);
+                DescriptorPassing.Send(socket.SafeHandle, Shortened(answer), segment.Handle);
                 break;
             case "half":
-                DescriptorPassing.Send(socket, answer.Encode().AsSpan(0, 10), segment.Descriptor);
+                DescriptorPassing.Send(socket.SafeHandle, answer.Encode().AsSpan(0, 10), segment.Handle);
                 break;
             default:
                 break;

@@ -47,7 +47,7 @@ internal sealed class LingeringDescriptors : IDisposable
         socket.LingerState = new LingerOption(true, LingerSeconds);
 
         // The number leaves the object, which otherwise would end the connection when it is disposed.
-        int number = SocketCalls.NumberOf(socket);
+        int number = (int)socket.SafeHandle.DangerousGetHandle();
         socket.SafeHandle.SetHandleAsInvalid();
         return new SafeFileHandle(number, ownsHandle: true);
     }

@@ -1,9 +1,11 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -75,10 +77,10 @@ internal sealed class RawPeer : IDisposable
             await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
             var id = Guid.NewGuid();
             own ??= SharedSegment.Create(mine.RingCapacity, id);
-            Handshake.Send(socket, RawHello.Of(HelloType.Client, mine, id), own);
-            own.ReleaseDescriptor();
+            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, mine, id), own);
+            own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
-                (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
+                (await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
             return answer.Hello.Type == HelloType.Server
                 ? new RawPeer(socket, own, answer.OpenSegment(), answer.Hello.Limits, hasSecondRing)
                 : throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
@@ -97,13 +99,13 @@ internal sealed class RawPeer : IDisposable
         Socket socket, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
     {
         PeerLimits mine = limits ?? Generous;
-        using Handshake.ReceivedHello hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded()
+        using Handshake.ReceivedHello hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded()
             ?? throw new IOException("The client has gone before its hello.");
         own ??= SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
         try
         {
-            Handshake.Send(socket, RawHello.Of(HelloType.Server, mine, hello.Hello.ConnectionId), own);
-            own.ReleaseDescriptor();
+            RawHandshake.Send(socket, RawHello.Of(HelloType.Server, mine, hello.Hello.ConnectionId), own);
+            own.ReleaseHandle();
             return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits, hasSecondRing);
         }
         catch
@@ -266,7 +268,7 @@ internal sealed class RawPeer : IDisposable
     {
         try
         {
-            using Handshake.ReceivedHello? last = await Handshake.ReceiveAsync(
+            using Handshake.ReceivedHello? last = await RawHandshake.ReceiveAsync(
                 _socket, CancellationToken.None).Bounded();
             return last?.Hello.RefusalText ?? "";
         }
@@ -287,7 +289,7 @@ internal sealed class RawPeer : IDisposable
         _signal.Wake(new SharedWord(ref word));
         if ((wakeMethods & WakeMethods.Doorbell) != 0)
         {
-            SocketCalls.SendByte(_socket, PeerLink.DoorbellByte);
+            _socket.Send([PeerLink.DoorbellByte]);
         }
     }
 

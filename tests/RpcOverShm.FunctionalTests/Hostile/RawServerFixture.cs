@@ -1,3 +1,5 @@
+using RpcOverShm.Linux;
+
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The base of fixtures with a channel whose server the test plays. Fails a test that logs errors.</summary>

@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -38,7 +39,7 @@ internal sealed class RawServerTests
         {
             var id = Guid.NewGuid();
             using var segment = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
-            Handshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), segment);
+            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), segment);
         }
     }
 }

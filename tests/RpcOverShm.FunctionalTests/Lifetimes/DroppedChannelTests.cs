@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 

@@ -1,3 +1,5 @@
+using RpcOverShm.Linux;
+
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]

@@ -2,7 +2,9 @@ using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Limits;
 
@@ -151,7 +153,7 @@ internal sealed class ConnectionLimitTests
         using Socket third = Connect();
 
         using Handshake.ReceivedHello? refusal =
-            await Handshake.ReceiveAsync(first, CancellationToken.None).Bounded();
+            await RawHandshake.ReceiveAsync(first, CancellationToken.None).Bounded();
         LogEntry entry = await _log.WaitForAsync(LimitReached);
 
         Assert.That(refusal!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Full));

@@ -1,5 +1,7 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Python;
 
@@ -60,7 +62,7 @@ internal sealed class PythonAddressTests : PythonFixture
         {
             string path = await client.DoAsync($"resolve {address} {string.Join(' ', variables)}");
 
-            Assert.That(path, Is.EqualTo(RendezvousAddress.Parse(address, null).SocketPath));
+            Assert.That(path, Is.EqualTo(RendezvousAddress.Parse(address, null).Place));
         }
     }
 

@@ -1,5 +1,6 @@
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
+using RpcOverShm.Linux;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Rigs;

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 

@@ -1,3 +1,5 @@
+using RpcOverShm.Linux;
+
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Streams that their user drops without disposing them.</summary>

@@ -1,3 +1,5 @@
+using RpcOverShm.Linux;
+
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Many streams of one process, all of which wait.</summary>

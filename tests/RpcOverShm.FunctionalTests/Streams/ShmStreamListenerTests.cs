@@ -1,4 +1,5 @@
 using RpcOverShm.FunctionalTests.Connectivity;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Streams;
 

@@ -1,3 +1,5 @@
+using RpcOverShm.Linux;
+
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Both ends of a stream in this process.</summary>

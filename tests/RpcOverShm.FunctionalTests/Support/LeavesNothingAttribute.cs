@@ -1,5 +1,6 @@
 using NUnit.Framework.Interfaces;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Support;
 

@@ -1,5 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;
 

@@ -1,4 +1,5 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -4,8 +4,10 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -77,7 +79,7 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
             RawDescriptorSender.TrySendMany(
                 socket, RawHello.Of(HelloType.Client, s_limits).Encode(), segment, 1);
             using Handshake.ReceivedHello? answer =
-                Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
+                RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
             if (answer?.Hello.Type == HelloType.Server)
             {
                 return socket;

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

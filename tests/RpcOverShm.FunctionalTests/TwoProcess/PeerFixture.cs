@@ -1,3 +1,4 @@
+using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -5,8 +5,10 @@ using System.Runtime.ExceptionServices;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Fuzz.Frames;
 
@@ -40,7 +42,8 @@ internal abstract class FrameTarget : FuzzTarget
     private readonly AutoResetEvent _ended = new(false);
     private readonly SegmentPair _own = new(RingBytes);
     private readonly SegmentPair _peer = new(RingBytes);
-    private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly SocketWire _wire =
+        new(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
     private readonly PeerIdentity _identity = new(1, 0, 0);
     private readonly ConnectionSettings _settings;
     private readonly PeerLimits _peerLimits;
@@ -107,9 +110,10 @@ internal abstract class FrameTarget : FuzzTarget
         _own.Reset();
         _peer.Reset();
         var link = new PeerLink(
-            _socket,
+            _wire,
             _own.Own,
             _peer.View,
+            HostSystem.Current.CreateSignal(),
             _identity,
             Guid.Empty,
             _settings,

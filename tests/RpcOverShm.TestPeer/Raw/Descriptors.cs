@@ -2,6 +2,7 @@ using System.IO.Pipes;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using NUnit.Framework;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer.Raw;

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.TestPeer.Soak;
 

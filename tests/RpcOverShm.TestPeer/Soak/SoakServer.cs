@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using Grpc.Core;
+using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Soak;
 

@@ -1,3 +1,4 @@
+using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer.Traces;

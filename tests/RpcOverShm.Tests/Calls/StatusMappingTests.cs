@@ -3,6 +3,7 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Calls;
 

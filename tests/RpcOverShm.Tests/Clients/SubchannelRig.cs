@@ -4,6 +4,7 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 

@@ -5,6 +5,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 

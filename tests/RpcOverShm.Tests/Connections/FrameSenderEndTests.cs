@@ -3,6 +3,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Connections;
 

@@ -4,6 +4,8 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -185,7 +187,7 @@ public class ViolationTests
         Assert.That(connection.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation), connection.CloseReason.Text);
         Assert.That(connection.CloseReason.Text, Does.Contain(text));
         using Handshake.ReceivedHello? said =
-            await Handshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
+            await RawHandshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
         Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
         Assert.That(said.Hello.RefusalText, Is.EqualTo(connection.CloseReason.Text));
         await Timeouts.Eventually(() => logger.Entries.Any(message => message.Level == LogLevel.Error));

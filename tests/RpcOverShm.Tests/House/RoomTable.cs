@@ -16,13 +16,15 @@ internal sealed partial record RoomTable(
     public static RoomTable Enforced { get; } = new(
         new Dictionary<string, int>
         {
-            ["Segments"] = 0,
+            ["Systems"] = 0,
             ["Buffers"] = 0,
             ["Diagnostics"] = 0,
-            ["Rings"] = 1,
-            ["Signals"] = 1,
+            ["Segments"] = 1,
             ["Protocol"] = 1,
-            ["Scheduling"] = 2,
+            ["Scheduling"] = 1,
+            ["Rings"] = 2,
+            ["Linux"] = 2,
+            ["Windows"] = 2,
             ["Links"] = 3,
             ["Streams"] = 4,
             ["Connections"] = 4,
@@ -34,27 +36,29 @@ internal sealed partial record RoomTable(
         },
         new Dictionary<string, string[]>
         {
-            ["Segments"] = [],
+            ["Systems"] = [],
             ["Buffers"] = [],
             ["Diagnostics"] = [],
-            ["Rings"] = ["Segments"],
-            ["Signals"] = ["Segments"],
+            ["Segments"] = ["Systems"],
             ["Protocol"] = ["Buffers"],
-            ["Scheduling"] = ["Signals", "Segments"],
-            ["Links"] = ["Rings", "Signals", "Scheduling", "Segments", "Protocol"],
-            ["Streams"] = ["Links", "Rings", "Scheduling", "Protocol"],
-            ["Connections"] = ["Links", "Rings", "Scheduling", "Segments", "Protocol", "Buffers"],
-            ["Calls"] = ["Connections", "Links", "Scheduling", "Protocol", "Segments", "Buffers"],
-            ["Clients"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers"],
-            ["Servers"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers"],
+            ["Scheduling"] = ["Systems"],
+            ["Rings"] = ["Segments", "Systems"],
+            ["Linux"] = ["Protocol", "Systems"],
+            ["Windows"] = ["Protocol", "Systems"],
+            ["Links"] = ["Rings", "Scheduling", "Segments", "Protocol", "Systems"],
+            ["Streams"] = ["Links", "Rings", "Scheduling", "Protocol", "Systems"],
+            ["Connections"] = ["Links", "Rings", "Scheduling", "Segments", "Protocol", "Buffers", "Systems"],
+            ["Calls"] = ["Connections", "Links", "Scheduling", "Protocol", "Segments", "Buffers", "Systems"],
+            ["Clients"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
+            ["Servers"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
             ["Retries"] = ["Clients", "Calls", "Scheduling"],
             [RootRoom] =
             [
                 "Retries", "Clients", "Servers", "Calls", "Connections", "Streams", "Links", "Scheduling", "Protocol",
-                "Segments", "Buffers",
+                "Segments", "Buffers", "Systems", "Linux", "Windows",
             ],
         },
-        ["Segments", "Rings", "Signals"]);
+        ["Systems", "Linux", "Windows", "Segments", "Rings"]);
 
     /// <summary>Reads the picture, the table and the sentence about unsafe code in src/ARCHITECTURE.md.</summary>
     public static RoomTable Parse(string markdown)

@@ -1,5 +1,7 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -55,12 +57,12 @@ public class AccessPolicyTests
     [Test]
     public void Describe_OfUsersAndAGroup_NamesAll()
     {
-        Assert.That(AccessPolicy.OwnUserOnly.Describe(5), Is.EqualTo("of user 5 and of root"));
+        Assert.That(AccessPolicy.OwnUserOnly.Describe(), Is.EqualTo($"of user {Me} and of root"));
         Assert.That(
-            new AccessPolicy([7, 8], 9).Describe(5),
-            Is.EqualTo("of user 5, of the users 7, 8, of the members of group 9 and of root"));
+            new AccessPolicy([7, 8], 9).Describe(),
+            Is.EqualTo($"of user {Me}, of the users 7, 8, of the members of group 9 and of root"));
     }
 
     private bool Admits(AccessPolicy policy, uint user, uint group = 1_000_000) =>
-        policy.Admits(new PeerIdentity(1, user, group), _sockets.Server);
+        policy.Admits(new PeerIdentity(1, user, group), _sockets.ServerWire);
 }

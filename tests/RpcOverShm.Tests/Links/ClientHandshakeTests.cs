@@ -3,9 +3,12 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 
@@ -61,7 +64,7 @@ public partial class ClientHandshakeTests
     {
         Task<PeerLink> connecting = ConnectAsync();
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
 
         PeerLink link = await connecting.Bounded();
@@ -96,7 +99,7 @@ public partial class ClientHandshakeTests
         await AssertFailsAsync(
             failure,
             "refused: not you",
-            (socket, _) => Handshake.TrySendRefusal(socket, default, (RefusalReason)reason, "not you"));
+            (socket, _) => RawHandshake.TrySendRefusal(socket, default, (RefusalReason)reason, "not you"));
     }
 
     [Test]
@@ -107,7 +110,7 @@ public partial class ClientHandshakeTests
         await AssertFailsAsync(
             "Refused",
             $@"refused: no\u000A[error] \u001B[31m{new string('x', 500 - 16)}...",
-            (socket, _) => Handshake.TrySendRefusal(socket, default, RefusalReason.Stopping, forged));
+            (socket, _) => RawHandshake.TrySendRefusal(socket, default, RefusalReason.Stopping, forged));
     }
 
     [TestCase(64 << 10, true)]
@@ -118,7 +121,7 @@ public partial class ClientHandshakeTests
         ConnectionSettings settings = Settings() with { MaxPeerRingCapacity = limit, Logger = logger };
         Task<PeerLink> connecting = ClientHandshake.ConnectAsync(_server.Address, settings, CancellationToken.None);
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
         if (isTaken)
         {
@@ -189,7 +192,7 @@ public partial class ClientHandshakeTests
             File.SetUnixFileMode(directory.Path, OpenToAll);
         }
 
-        ConnectException exception = FailAs(65534, RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null));
+        ConnectException exception = FailAs(65534, Addresses.Parse($"shm://{directory.Combine("s")}", null));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.AccessDenied));
         string name = $"'{directory.Combine("s")}' (shm://{directory.Combine("s")})";
@@ -208,7 +211,7 @@ public partial class ClientHandshakeTests
         await File.WriteAllTextAsync(directory.Combine("forged.sock"), "");
         File.SetUnixFileMode(directory.Path, OpenToAll);
 
-        ConnectException exception = FailAs(65534, RendezvousAddress.Parse("shm://nobody", directory.Path));
+        ConnectException exception = FailAs(65534, Addresses.Parse("shm://nobody", directory.Path));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(
@@ -216,7 +219,7 @@ public partial class ClientHandshakeTests
             Does.EndWith(" both sides. This directory belongs to another user, or others may write in it."));
         Assert.That(NativeCalls.ChangeOwner(directory.Path, 65534, 65534), Is.Zero);
         File.SetUnixFileMode(directory.Path, (UnixFileMode)0x1ED);
-        exception = FailAs(65534, RendezvousAddress.Parse("shm://nobody", directory.Path));
+        exception = FailAs(65534, Addresses.Parse("shm://nobody", directory.Path));
         Assert.That(exception.Message, Does.EndWith("No server runs in this directory."), "Others may search it.");
     }
 
@@ -225,7 +228,7 @@ public partial class ClientHandshakeTests
     {
         using var directory = new TestDirectory();
         File.SetUnixFileMode(directory.Path, OpenToAll);
-        var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
+        var address = Addresses.Parse($"shm://{directory.Combine("s")}", null);
         var logger = new LogGuard();
         await using Listener listener = Listener.Start(address, Settings() with { Logger = logger }, _ => { });
         File.SetUnixFileMode(address.SocketPath, OpenToAll);
@@ -287,7 +290,7 @@ public partial class ClientHandshakeTests
     [Test]
     public async Task ConnectAsync_WhereNothingStands_SaysWhichFileWasTried()
     {
-        var address = RendezvousAddress.Parse("shm:///nowhere/at/all", null);
+        var address = Addresses.Parse("shm:///nowhere/at/all", null);
 
         ConnectException exception = await FailAsync(ConnectAsync(address));
 
@@ -303,7 +306,7 @@ public partial class ClientHandshakeTests
         using var directory = new TestDirectory();
         using Socket bound = UnixSockets.New();
         bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
-        var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
+        var address = Addresses.Parse($"shm://{directory.Combine("s")}", null);
 
         ConnectException exception = await FailAsync(ConnectAsync(address));
 
@@ -352,7 +355,7 @@ public partial class ClientHandshakeTests
     }
 
     /// <summary>Connects on a thread without root's rights; the system call changes this thread only.</summary>
-    private static ConnectException FailAs(int user, RendezvousAddress address)
+    private static ConnectException FailAs(int user, SocketAddress address)
     {
         Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can be somebody else.");
         Task<PeerLink>? connecting = null;
@@ -378,7 +381,7 @@ public partial class ClientHandshakeTests
     private static Action<Socket, Hello> Spoilt(Func<Hello, Hello> spoil) => (socket, hello) =>
         Hellos.Send(socket, spoil(AnswerTo(hello)).Encode(), Hellos.GoodDescriptor());
 
-    private Task<PeerLink> ConnectAsync(RendezvousAddress? address = null) =>
+    private Task<PeerLink> ConnectAsync(SocketAddress? address = null) =>
         ClientHandshake.ConnectAsync(address ?? _server.Address, Settings(), CancellationToken.None);
 
     private async Task AssertFailsAsync(string failure, string text, Action<Socket, Hello> answer)
@@ -387,7 +390,7 @@ public partial class ClientHandshakeTests
         using (Socket socket = await _server.AcceptAsync())
         {
             using Handshake.ReceivedHello? hello =
-                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             answer(socket, hello!.Hello);
             ConnectException exception = await FailAsync(connecting);
             Assert.That(exception.Failure.ToString(), Is.EqualTo(failure), exception.Message);

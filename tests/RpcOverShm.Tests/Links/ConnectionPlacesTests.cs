@@ -1,5 +1,7 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -73,7 +75,7 @@ public class ConnectionPlacesTests
         }
 
         Assert.That(places.Take(Other(expected)), Is.EqualTo(new ReachedLimit(
-            "MaxConnectionsPerUser", expected, $"user {Other(0).UserId} has {expected} connections")));
+            "MaxConnectionsPerUser", expected, $"user {Other(0).User} has {expected} connections")));
         Assert.That(places.Count, Is.EqualTo(expected));
         Assert.That(places.Take(Client(1)), Is.Null, "the own user");
         places.GiveBack(Other(0));
@@ -104,7 +106,7 @@ public class ConnectionPlacesTests
     {
         using var sockets = new SocketPair();
         long reserve = ConnectionPlaces.ReservedDescriptors + (connections * ConnectionPlaces.ReservedPerConnection);
-        long most = SocketCalls.NumberOf(sockets.Server) + reserve;
+        long most = sockets.ServerWire.Number + reserve;
         long limit = most + 1;
         var places = new ConnectionPlaces(new DoorLimits(1, null, null), ManyMappings, () => limit);
         for (int i = 0; i < connections; i++)
@@ -112,9 +114,9 @@ public class ConnectionPlacesTests
             Assert.That(places.Take(Client(i)), Is.Null);
         }
 
-        Assert.That(places.CheckDescriptors(sockets.Server, Client(1)), Is.Null);
+        Assert.That(places.CheckDescriptors(sockets.ServerWire, Client(1)), Is.Null);
         limit = most;
-        Assert.That(places.CheckDescriptors(sockets.Server, Client(1))?.Option, Is.EqualTo("RLIMIT_NOFILE"));
+        Assert.That(places.CheckDescriptors(sockets.ServerWire, Client(1))?.Option, Is.EqualTo("RLIMIT_NOFILE"));
     }
 
     [TestCase(null, 2, false)]
@@ -123,11 +125,11 @@ public class ConnectionPlacesTests
     public void CheckDescriptors_OfOtherUsers_LeavesHalfToTheOwnUser(int? perUser, int times, bool isFree)
     {
         using var sockets = new SocketPair();
-        long limit = ConnectionPlaces.ReservedDescriptors + (times * SocketCalls.NumberOf(sockets.Server));
+        long limit = ConnectionPlaces.ReservedDescriptors + (times * sockets.ServerWire.Number);
         var places = new ConnectionPlaces(new DoorLimits(1, null, null, perUser), ManyMappings, () => limit);
 
-        Assert.That(places.CheckDescriptors(sockets.Server, Other(1)) is null, Is.EqualTo(isFree));
-        Assert.That(places.CheckDescriptors(sockets.Server, Client(1)), Is.Null);
+        Assert.That(places.CheckDescriptors(sockets.ServerWire, Other(1)) is null, Is.EqualTo(isFree));
+        Assert.That(places.CheckDescriptors(sockets.ServerWire, Client(1)), Is.Null);
     }
 
     private static PeerIdentity Client(int process) => new(process, LinuxNative.GetEffectiveUserId(), 0);

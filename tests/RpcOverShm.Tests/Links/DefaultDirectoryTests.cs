@@ -3,6 +3,7 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Connections;
@@ -142,20 +143,20 @@ public class DefaultDirectoryTests
             + "both.";
 
         Assert.That(
-            RendezvousAddress.Parse("shm://acme", null).Advice, Is.EqualTo("XDG_RUNTIME_DIR is not set here" + End));
+            Addresses.Parse("shm://acme", null).Advice, Is.EqualTo("XDG_RUNTIME_DIR is not set here" + End));
         Environment.SetEnvironmentVariable(Variable, _directory.Path);
         Assert.That(
-            RendezvousAddress.Parse("shm://acme", null).Advice, Is.EqualTo("XDG_RUNTIME_DIR is set here" + End));
+            Addresses.Parse("shm://acme", null).Advice, Is.EqualTo("XDG_RUNTIME_DIR is set here" + End));
         Environment.SetEnvironmentVariable(Variable, _directory.Combine("absent"));
         Assert.That(
-            RendezvousAddress.Parse("shm://acme", null).Advice,
+            Addresses.Parse("shm://acme", null).Advice,
             Is.EqualTo(
                 $"XDG_RUNTIME_DIR is not used here, because the directory '{_directory.Combine("absent")}' does not "
                     + $"exist{End}"));
         Assert.That(
-            RendezvousAddress.Parse("shm://acme", "/run/acme").Advice,
+            Addresses.Parse("shm://acme", "/run/acme").Advice,
             Is.EqualTo("RuntimeDirectory is set here: it must be the same on both sides."));
-        Assert.That(RendezvousAddress.Parse("shm:///run/acme/x", null).Advice, Is.Null);
+        Assert.That(Addresses.Parse("shm:///run/acme/x", null).Advice, Is.Null);
     }
 
     [Test]
@@ -203,7 +204,7 @@ public class DefaultDirectoryTests
         var links = new ConcurrentQueue<PeerLink>();
         try
         {
-            var address = RendezvousAddress.Parse("shm://x", null);
+            var address = Addresses.Parse("shm://x", null);
             await using Listener listener = Listener.Start(address, settings, links.Enqueue);
             await AssertFoundAtAsync(temporarySocket);
 
@@ -217,7 +218,7 @@ public class DefaultDirectoryTests
 
             async Task AssertFoundAtAsync(string path)
             {
-                await Timeouts.Eventually(() => listener.SocketPath == path);
+                await Timeouts.Eventually(() => listener.Place == path);
                 links.Enqueue(await ClientHandshake.ConnectAsync(address, settings, CancellationToken.None).Bounded());
                 Assert.That(File.Exists(path));
             }

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -11,11 +12,11 @@ internal sealed class FakeServer : IDisposable
 
     public FakeServer(int backlog = 8)
     {
-        Address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
+        Address = Addresses.Parse($"shm://{_directory.Combine("s")}", null);
         _listener = UnixSockets.Listen(Address.SocketPath, backlog);
     }
 
-    public RendezvousAddress Address { get; }
+    public SocketAddress Address { get; }
 
     public Task<Socket> AcceptAsync() => _listener.AcceptAsync(CancellationToken.None).Bounded();
 

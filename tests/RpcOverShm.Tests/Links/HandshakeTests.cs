@@ -1,6 +1,9 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -22,19 +25,19 @@ public class HandshakeTests
         using Handshake.ReceivedHello? received = await ReceiveAsync();
 
         Assert.That(received!.Hello, Is.EqualTo(hello));
-        Assert.That(FileFacts.OfDescriptor(received.Descriptor!).SizeBytes, Is.EqualTo(4096 + Hellos.Ring));
+        Assert.That(FileFacts.OfDescriptor(received.Handles.Single()).SizeBytes, Is.EqualTo(4096 + Hellos.Ring));
     }
 
     [Test]
     public async Task ReceiveAsync_OfARefusal_HasNoDescriptor()
     {
-        Handshake.TrySendRefusal(_sockets.Client, ConnectionPurpose.Calls, RefusalReason.Stopping, "bye");
+        RawHandshake.TrySendRefusal(_sockets.Client, ConnectionPurpose.Calls, RefusalReason.Stopping, "bye");
 
         using Handshake.ReceivedHello? received = await ReceiveAsync();
 
         Assert.That(received!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Stopping));
         Assert.That(received.Hello.RefusalText, Is.EqualTo("bye"));
-        Assert.That(received.Descriptor, Is.Null);
+        Assert.That(received.Handles, Is.Empty);
     }
 
     [Test]
@@ -125,7 +128,7 @@ public class HandshakeTests
     public void ReceiveAsync_WhenCancelled_EndsTheWait()
     {
         using var cancel = new CancellationTokenSource();
-        Task<Handshake.ReceivedHello?> receiving = Handshake.ReceiveAsync(_sockets.Server, cancel.Token);
+        Task<Handshake.ReceivedHello?> receiving = RawHandshake.ReceiveAsync(_sockets.Server, cancel.Token);
 
         cancel.Cancel();
 
@@ -138,7 +141,7 @@ public class HandshakeTests
         _sockets.Server.Dispose();
 
         Assert.That(
-            () => Handshake.TrySendRefusal(_sockets.Client, default, RefusalReason.Violation, "x"), Throws.Nothing);
+            () => RawHandshake.TrySendRefusal(_sockets.Client, default, RefusalReason.Violation, "x"), Throws.Nothing);
     }
 
     [TestCase(64 << 10, null)]
@@ -165,7 +168,7 @@ public class HandshakeTests
     }
 
     private Task<Handshake.ReceivedHello?> ReceiveAsync() =>
-        Handshake.ReceiveAsync(_sockets.Server, CancellationToken.None).Bounded();
+        RawHandshake.ReceiveAsync(_sockets.Server, CancellationToken.None).Bounded();
 
     private void AssertRefused(string why)
     {

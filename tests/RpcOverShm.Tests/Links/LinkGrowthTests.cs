@@ -1,6 +1,8 @@
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 
@@ -21,13 +23,13 @@ public class LinkGrowthTests
     public void Growth_OfAWriter_GivesTheSecondRingMemory_AndTheReaderNeedsTheDescriptorNoMore()
     {
         SharedSegment view = _links.ClientSegment.View;
-        SafeFileHandle descriptor = view.Descriptor;
+        SafeHandle descriptor = view.Handle;
         Assert.That(descriptor.IsClosed, Is.False);
 
         LinkPair.Grow(_links.Client, _links.Server);
 
         Assert.That(descriptor.IsClosed);
-        Assert.That(() => view.Descriptor, Throws.InvalidOperationException, "It was released.");
+        Assert.That(() => view.Handle, Throws.InvalidOperationException, "It was released.");
         Assert.That(_links.Client.Writer.MaxPayloadBytes, Is.EqualTo(RingLimits.MaxPayloadBytes(Ring)));
         Assert.That(
             _links.Server.Writer.MaxPayloadBytes,

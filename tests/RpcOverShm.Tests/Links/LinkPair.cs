@@ -2,9 +2,11 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -32,19 +34,21 @@ internal sealed class LinkPair : IDisposable
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
         Client = new PeerLink(
-            Sockets.Client,
+            Sockets.ClientWire,
             ClientSegment.Own,
             ServerSegment.View,
-            PeerIdentity.Of(Sockets.Client),
+            HostSystem.Current.CreateSignal(),
+            Sockets.ClientWire.Peer,
             id,
             Settings(purpose, clientLimits, Logger),
             serverLimits,
             isAcceptor: false);
         Server = new PeerLink(
-            Sockets.Server,
+            Sockets.ServerWire,
             ServerSegment.Own,
             ClientSegment.View,
-            PeerIdentity.Of(Sockets.Server),
+            HostSystem.Current.CreateSignal(),
+            Sockets.ServerWire.Peer,
             id,
             Settings(purpose, serverLimits, Logger),
             clientLimits,
@@ -104,9 +108,10 @@ internal sealed class LinkPair : IDisposable
 
     /// <summary>Makes a link over another socket, with the client's segments. It must not be left.</summary>
     public PeerLink LinkOver(Socket socket, PeerIdentity peer) => new(
-        socket,
+        new SocketWire(socket),
         ClientSegment.Own,
         ServerSegment.View,
+        HostSystem.Current.CreateSignal(),
         peer,
         Guid.NewGuid(),
         Settings(ConnectionPurpose.Calls, Client.OwnLimits, Logger),

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Connections;
 
@@ -12,7 +13,7 @@ public abstract class ListenerFixture
 
     private protected TestDirectory Directory { get; } = new();
 
-    private protected RendezvousAddress Address => RendezvousAddress.Parse("shm://x", Directory.Combine("run"));
+    private protected SocketAddress Address => Addresses.Parse("shm://x", Directory.Combine("run"));
 
     [TearDown]
     public void CloseAll()

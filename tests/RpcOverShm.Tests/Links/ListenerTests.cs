@@ -1,7 +1,10 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 
@@ -70,7 +73,7 @@ public class ListenerTests : ListenerFixture
     public async Task Start_OfAPathBesideDeadServers_LeavesThem()
     {
         DeadServer.Leave(Directory.Combine("dead.sock"));
-        var address = RendezvousAddress.Parse($"shm://{Directory.Combine("s")}", null);
+        var address = Addresses.Parse($"shm://{Directory.Combine("s")}", null);
 
         await using Listener listener = Listener.Start(address, Settings(), Links.Enqueue);
 
@@ -163,7 +166,7 @@ public class ListenerTests : ListenerFixture
     [Test]
     public void Start_OfAPathInAMissingDirectory_IsASystemError()
     {
-        var address = RendezvousAddress.Parse($"shm://{Directory.Combine("missing/s")}", null);
+        var address = Addresses.Parse($"shm://{Directory.Combine("missing/s")}", null);
 
         Assert.That(
             () => Listener.Start(address, Settings(), Links.Enqueue),
@@ -236,7 +239,7 @@ public class ListenerTests : ListenerFixture
         {
             using Socket client = UnixSockets.Connect(Address.SocketPath);
             Hellos.Send(client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
-            using var receiver = new HelloReceiver(client);
+            using var receiver = new HelloReceiver(new SocketWire(client));
 
             Assert.That(() => receiver.TryReceive(), Is.True.After(20_000, 1));
             Assert.That(receiver.Message?.Type, Is.EqualTo(HelloType.Server));
@@ -266,7 +269,7 @@ public class ListenerTests : ListenerFixture
         }
 
         using Handshake.ReceivedHello? answer =
-            await Handshake.ReceiveAsync(client, CancellationToken.None).Bounded();
+            await RawHandshake.ReceiveAsync(client, CancellationToken.None).Bounded();
 
         Assert.That(answer?.Hello.Type, Is.EqualTo(HelloType.Server));
     }
@@ -281,7 +284,7 @@ public class ListenerTests : ListenerFixture
         await listener.DisposeAsync().Bounded();
 
         using Handshake.ReceivedHello? refusal =
-            await Handshake.ReceiveAsync(silent, CancellationToken.None).Bounded();
+            await RawHandshake.ReceiveAsync(silent, CancellationToken.None).Bounded();
         Assert.That(refusal?.Hello.RefusalReason, Is.EqualTo(RefusalReason.Stopping));
     }
 
@@ -335,7 +338,7 @@ public class ListenerTests : ListenerFixture
         public StuckDoor()
         {
             Request();
-            Assert.That(Watch(EventLoop.Door, _sockets.Server.SafeHandle), Is.Null);
+            Assert.That(Watch(EventLoop.Door, _sockets.ServerWire), Is.Null);
         }
 
         public Task Stuck => _stuck.Task;

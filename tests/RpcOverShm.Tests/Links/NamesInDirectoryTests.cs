@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 

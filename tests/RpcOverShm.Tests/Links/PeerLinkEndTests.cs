@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Links;
 

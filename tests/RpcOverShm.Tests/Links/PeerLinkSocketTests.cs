@@ -1,9 +1,11 @@
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -25,7 +27,7 @@ public class PeerLinkSocketTests
     {
         Start();
 
-        Handshake.TrySendRefusal(_links.Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
+        RawHandshake.TrySendRefusal(_links.Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
         _links.Sockets.Server.Dispose();
 
         Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
@@ -60,7 +62,6 @@ public class PeerLinkSocketTests
     public void Socket_WithADescriptorBehindAnUrgentByte_IsAViolation()
     {
         const int MsgOob = 1;
-        SocketCalls.ReadUrgentInline(_links.Sockets.Client);
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
         byte[] ring = [PeerLink.DoorbellByte];
         RawDescriptorSender.Send(_links.Sockets.Server, ring);
@@ -131,7 +132,7 @@ public class PeerLinkSocketTests
     }
 
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
-        Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
 
     private void Start() => Link.Start(new WatchedLink(Link), () => { });
 

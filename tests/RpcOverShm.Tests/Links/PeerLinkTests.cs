@@ -4,6 +4,8 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Signals;
 
 namespace RpcOverShm.Tests.Links;
@@ -288,7 +290,7 @@ public class PeerLinkTests
     }
 
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
-        Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
 
     private void Start() => Link.Start(new WatchedLink(Link), () => Interlocked.Increment(ref _events));
 }

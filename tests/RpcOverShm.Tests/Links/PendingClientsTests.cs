@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -154,7 +155,7 @@ public class PendingClientsTests
     {
         var sockets = new SocketPair();
         _sockets.Add(sockets);
-        var client = new PendingClient(sockets.Server, new PeerIdentity(process, 0, 0), arrived, _ => { });
+        var client = new PendingClient(sockets.ServerWire, new PeerIdentity(process, 0, 0), arrived, _ => { });
         if (hasByte)
         {
             sockets.Client.Send("R"u8);

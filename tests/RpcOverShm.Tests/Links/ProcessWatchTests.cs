@@ -4,8 +4,10 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -164,7 +166,7 @@ public partial class ProcessWatchTests
 
         Assert.That(problem, Is.Null);
         using var own = new ProcessDescriptor(Open(Process.GetCurrentProcess()), default);
-        Assert.That(process!.Key.Inode, Is.EqualTo(FileFacts.OfDescriptor(own.Handle).Inode));
+        Assert.That(process!.Key.Unique, Is.EqualTo(FileFacts.OfDescriptor(own.Handle).Inode));
         Assert.That(process.HasExited, Is.False);
     }
 

@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using System.Text;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -20,7 +21,7 @@ public class RendezvousAddressTests
     [TestCase("a/b/c.d/-", "a+b+c.d+-")]
     public void Parse_OfAName_IsAFlatFileInTheDirectory(string name, string stem)
     {
-        RendezvousAddress address = Parse($"shm://{name}");
+        SocketAddress address = Parse($"shm://{name}");
 
         Assert.That(address.SocketPath, Is.EqualTo($"{Directory}/{stem}.sock"));
         Assert.That(address.LockPath, Is.EqualTo($"{Directory}/{stem}.lock"));
@@ -77,7 +78,7 @@ public class RendezvousAddressTests
     [TestCase("~/run")]
     [TestCase("")]
     public void Parse_WithARelativeRuntimeDirectory_SaysWhyItIsRefused(string directory) => Assert.That(
-        () => RendezvousAddress.Parse("shm://greeter", directory),
+        () => Addresses.Parse("shm://greeter", directory),
         Throws.ArgumentException.With.Message.EqualTo(
             $"RuntimeDirectory is an absolute path, such as '/run/my-app', or null; not '{directory}', which would "
             + "depend on the current directory of each process."));
@@ -104,7 +105,7 @@ public class RendezvousAddressTests
     [TestCase("/tmp/../tmp/x")]
     public void Parse_OfAPath_IsThatVeryFile(string path)
     {
-        RendezvousAddress address = Parse($"shm://{path}");
+        SocketAddress address = Parse($"shm://{path}");
 
         Assert.That(address.SocketPath, Is.EqualTo(path));
         Assert.That(address.LockPath, Is.EqualTo(path + ".lock"));
@@ -128,8 +129,8 @@ public class RendezvousAddressTests
     {
         string name = new('a', MaxPathBytes - Directory.Length - "/.sock".Length);
 
-        RendezvousAddress address = Parse($"shm://{name}");
-        RendezvousAddress longer = Parse($"shm://{name}a");
+        SocketAddress address = Parse($"shm://{name}");
+        SocketAddress longer = Parse($"shm://{name}a");
 
         Assert.That(address.SocketPath, Has.Length.EqualTo(MaxPathBytes).And.EndsWith("a.sock"));
         Assert.That(longer.SocketPath, Is.EqualTo($"{Directory}/{HashStem(name + "a")}.sock"));
@@ -150,14 +151,14 @@ public class RendezvousAddressTests
         string directory = "/" + new string('d', 80);
 
         Assert.That(
-            () => RendezvousAddress.Parse("shm://" + new string('a', 50), directory),
+            () => Addresses.Parse("shm://" + new string('a', 50), directory),
             Throws.ArgumentException.With.Message.Contains(directory));
     }
 
     [Test]
     public void Parse_WithADirectoryWithDots_ResolvesThem()
     {
-        var address = RendezvousAddress.Parse("shm://a", "/some/../sub");
+        var address = Addresses.Parse("shm://a", "/some/../sub");
 
         Assert.That(address.SocketPath, Is.EqualTo("/sub/a.sock"));
     }
@@ -166,7 +167,7 @@ public class RendezvousAddressTests
     public void Parse_WithoutADirectory_TakesTheUsersOwn()
     {
         Assert.That(
-            RendezvousAddress.Parse("shm://a", null).SocketPath,
+            Addresses.Parse("shm://a", null).SocketPath,
             Is.EqualTo($"{DefaultDirectory.Choose().Directory}/a.sock"));
     }
 
@@ -184,7 +185,7 @@ public class RendezvousAddressTests
     private static string HashStem(string name) =>
         "~" + Convert.ToHexStringLower(SHA256.HashData(Encoding.ASCII.GetBytes(name)))[..32];
 
-    private static RendezvousAddress Parse(string address) => RendezvousAddress.Parse(address, Directory);
+    private static SocketAddress Parse(string address) => Addresses.Parse(address, Directory);
 
     private static void AssertRefused(string address, string why) => Assert.That(
         () => Parse(address),

@@ -1,6 +1,7 @@
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 

@@ -1,5 +1,7 @@
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -157,7 +159,7 @@ public class RuntimeDirectoryTests
             Environment.SetEnvironmentVariable("XDG_RUNTIME_DIR", _directory.Path);
             Directory.CreateDirectory(_directory.Combine("rpcovershm"));
             File.SetUnixFileMode(_directory.Combine("rpcovershm"), (UnixFileMode)0x1FF);
-            var address = RendezvousAddress.Parse("shm://acme", null);
+            var address = Addresses.Parse("shm://acme", null);
 
             Assert.That(
                 () => SocketFile.PrepareDirectory(address, AccessPolicy.OwnUserOnly),
@@ -238,7 +240,7 @@ public class RuntimeDirectoryTests
     {
         string directory = Directory.CreateDirectory(_directory.Combine("open")).FullName;
         File.SetUnixFileMode(directory, (UnixFileMode)mode);
-        var address = RendezvousAddress.Parse($"shm://{directory}/s", null);
+        var address = Addresses.Parse($"shm://{directory}/s", null);
 
         Assert.That(
             () => SocketFile.PrepareDirectory(address, AccessFor("users")),

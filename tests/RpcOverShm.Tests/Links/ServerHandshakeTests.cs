@@ -1,7 +1,9 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Links;
@@ -88,7 +90,7 @@ public class ServerHandshakeTests
         using Handshake.ReceivedHello? answer = await ReceiveAnswerAsync();
 
         Assert.That(answer!.Hello, Is.EqualTo(hello with { Type = HelloType.Server, Limits = Settings().Limits }));
-        Assert.That(answer.Descriptor, Is.Not.Null);
+        Assert.That(answer.Handles, Has.Count.EqualTo(1));
         Assert.That(link.IsAcceptor);
         Assert.That(link.ConnectionId, Is.EqualTo(hello.ConnectionId));
         Assert.That(link.PeerLimits, Is.EqualTo(hello.Limits));
@@ -226,7 +228,7 @@ public class ServerHandshakeTests
 
     private void ListenWith(ConnectionSettings settings)
     {
-        var address = RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
+        var address = Addresses.Parse("shm://x", _directory.Combine("run"));
         _listener = Listener.Start(address, settings, _linked.SetResult);
         _client?.Dispose();
         _client = UnixSockets.Connect(address.SocketPath);
@@ -241,7 +243,7 @@ public class ServerHandshakeTests
     }
 
     private Task<Handshake.ReceivedHello?> ReceiveAnswerAsync() =>
-        Handshake.ReceiveAsync(_client, CancellationToken.None).Bounded();
+        RawHandshake.ReceiveAsync(_client, CancellationToken.None).Bounded();
 
     // The socket reports an error if the server has not read everything that the client sent.
     private async Task<bool> IsClosedAsync()

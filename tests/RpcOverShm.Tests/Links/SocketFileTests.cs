@@ -1,6 +1,8 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

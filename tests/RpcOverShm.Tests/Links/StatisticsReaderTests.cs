@@ -1,9 +1,13 @@
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
+using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -120,7 +124,7 @@ public class StatisticsReaderTests
     {
         using var server = new FakeServer();
         using SharedPage page = SharedPage.Create();
-        using StatisticsReader reader = await AnswerAsync(server, Copy(page.Descriptor));
+        using StatisticsReader reader = await AnswerAsync(server, Copy(page.Handle));
         bool isOver = false;
         TestThread writer = TestThread.Start("writer", () =>
         {
@@ -167,7 +171,7 @@ public class StatisticsReaderTests
     {
         Task<StatisticsReader> opening = OpenAsync(server.Address);
         Socket socket = await server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Hello answer = hello!.Hello with
         {
             Type = HelloType.Server,
@@ -177,6 +181,6 @@ public class StatisticsReaderTests
         return await opening;
     }
 
-    private static SafeFileHandle Copy(SafeFileHandle descriptor) => new(
+    private static SafeFileHandle Copy(SafeHandle descriptor) => new(
         LinuxNative.FCntl(descriptor, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
 }

@@ -1,3 +1,4 @@
+using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 
@@ -20,18 +21,22 @@ public unsafe class RingGrowthTests
     {
         using SharedSegment segment = SharedSegment.Create(Second, Guid.Empty);
 
-        Assert.That(FileFacts.OfDescriptor(segment.Descriptor).SizeBytes, Is.EqualTo(4096 + First + Second));
-        Assert.That(FileFacts.OfDescriptor(segment.Descriptor).AllocatedBytes, Is.EqualTo(4096 + First));
+        Assert.That(FileFacts.OfDescriptor(segment.Handle).SizeBytes, Is.EqualTo(4096 + First + Second));
+        Assert.That(FileFacts.OfDescriptor(segment.Handle).AllocatedBytes, Is.EqualTo(4096 + First));
         Assert.That(segment.TryAllocateSecond(), Is.Null);
-        Assert.That(FileFacts.OfDescriptor(segment.Descriptor).AllocatedBytes, Is.EqualTo(4096 + First + Second));
+        Assert.That(FileFacts.OfDescriptor(segment.Handle).AllocatedBytes, Is.EqualTo(4096 + First + Second));
     }
 
     [Test]
     public void Segment_OnAKernelThatGivesNoMemoryLater_HasAllOfItAtOnce()
     {
-        using SharedSegment segment = SharedSegment.Create(Second, Guid.Empty, canAllocateMapped: false);
+        using SharedSegment segment = SharedSegment.Create(
+            Second,
+            Guid.Empty,
+            MemoryFile.Create(
+                SegmentLayout.SizeBytes(Second), SegmentLayout.FirstSizeBytes(Second), canAllocateMapped: false));
 
-        Assert.That(FileFacts.OfDescriptor(segment.Descriptor).AllocatedBytes, Is.EqualTo(4096 + First + Second));
+        Assert.That(FileFacts.OfDescriptor(segment.Handle).AllocatedBytes, Is.EqualTo(4096 + First + Second));
         segment.SecondData[Second - 1] = 1;
         Assert.That(segment.TryAllocateSecond(), Is.Null);
     }
@@ -221,7 +226,7 @@ public unsafe class RingGrowthTests
     public void Reader_OfAMoveToARingWithHoles_SaysSo_AndTouchesNone()
     {
         using SharedSegment own = SharedSegment.Create(Second, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(Descriptors.Duplicate(own.Descriptor), Second);
+        using SharedSegment view = SharedSegment.Open(Descriptors.Duplicate(own.Handle), Second);
         var reader = new RingReader(_ring.Producer.Own, view);
         *(RecordHeader*)own.Data = new RecordHeader(0, RecordHeader.MovedKind, 0, 0, 0, 0);
         own.Tail = 48;
@@ -229,7 +234,7 @@ public unsafe class RingGrowthTests
         Assert.That(
             () => reader.TryRead(out _, out _),
             Throws.TypeOf<RingCorruptedException>().With.Message.Contains("has holes"));
-        Assert.That(FileFacts.OfDescriptor(own.Descriptor).AllocatedBytes, Is.EqualTo(4096 + First));
+        Assert.That(FileFacts.OfDescriptor(own.Handle).AllocatedBytes, Is.EqualTo(4096 + First));
     }
 
     [Test]

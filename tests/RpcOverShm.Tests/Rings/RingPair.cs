@@ -1,5 +1,6 @@
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Rings;

@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Connections;
 
@@ -33,8 +34,7 @@ public class EventLoopRaceTests
     {
         const int Rounds = 100;
         FakeSource known = Add();
-        Socket closed = UnixSockets.New();
-        SafeHandle handle = closed.SafeHandle;
+        var closed = new SocketWire(UnixSockets.New());
         closed.Dispose();
         var refused = new List<FakeSource>();
         for (int i = 0; i < Rounds; i++)
@@ -52,7 +52,7 @@ public class EventLoopRaceTests
                 source.Request();
             });
 
-            Assert.That(_loop.Add(source, handle), Is.Not.Null);
+            Assert.That(_loop.Add(source, closed), Is.Not.Null);
             Volatile.Write(ref isRefused, true);
             requests.Join();
             source.Dispose();

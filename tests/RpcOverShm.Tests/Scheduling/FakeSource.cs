@@ -65,13 +65,13 @@ internal sealed class FakeSource : EventSource, IDisposable
         }
     }
 
-    public void AddTo(EventLoop loop) => Assert.That(loop.Add(this, _sockets.Server.SafeHandle), Is.Null);
+    public void AddTo(EventLoop loop) => Assert.That(loop.Add(this, _sockets.ServerWire), Is.Null);
 
-    public void AddTo(EventLoopGroup group) => Assert.That(group.Add(this, _sockets.Server.SafeHandle), Is.Null);
+    public void AddTo(EventLoopGroup group) => Assert.That(group.Add(this, _sockets.ServerWire), Is.Null);
 
     public void RemoveFrom(EventLoop loop)
     {
-        loop.Unwatch(_sockets.Server.SafeHandle);
+        loop.Unwatch(_sockets.ServerWire);
         loop.Remove(this);
     }
 

@@ -1,4 +1,5 @@
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Scheduling;
 
@@ -33,14 +34,14 @@ public class UserCodeCheckTests
     {
         using var thread = new UserThread(Spin);
         var check = default(UserCodeCheck);
-        long begun = ThreadClock.OfThread(thread.State.ThreadId);
+        long begun = HostSystem.Current.TimeOfThread(thread.State.ThreadId);
         Assert.That(check.IsKept(Word, thread.State), Is.False, "the first check");
         int checks = 0;
 
         Assert.That(IsKept, Is.True.After(60_000, 1));
 
         // On a starved machine the number of checks may come first.
-        long used = ThreadClock.OfThread(thread.State.ThreadId) - begun;
+        long used = HostSystem.Current.TimeOfThread(thread.State.ThreadId) - begun;
         Assert.That(used >= UserCodeCheck.MostNanoseconds || checks > UserCodeCheck.MostWaits, $"{used} ns, {checks}");
 
         bool IsKept()

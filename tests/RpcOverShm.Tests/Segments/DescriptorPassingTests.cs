@@ -1,7 +1,9 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -11,7 +13,7 @@ public class DescriptorPassingTests
     private const int MostDescriptors = 8;
 
     private readonly SocketPair _sockets = new();
-    private readonly List<SafeFileHandle> _received = [];
+    private readonly List<SafeHandle> _received = [];
     private readonly byte[] _buffer = new byte[64];
 
     [TearDown]
@@ -24,7 +26,7 @@ public class DescriptorPassingTests
     [Test]
     public void Receive_OfMessageWithoutDescriptor_HasTheBytesAndNone()
     {
-        DescriptorPassing.Send(_sockets.Client, "hello"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, descriptor: null);
 
         int count = Receive();
 
@@ -36,7 +38,7 @@ public class DescriptorPassingTests
     public void Receive_OfMessageWithDescriptor_HasAnotherDescriptorOfTheSameFile()
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client, "x"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file);
 
         int count = Receive();
 
@@ -52,7 +54,6 @@ public class DescriptorPassingTests
     {
         const int MsgOob = 1;
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        SocketCalls.ReadUrgentInline(_sockets.Server);
         RawDescriptorSender.Send(_sockets.Client, MsgOob, "u"u8, file);
         RawDescriptorSender.Send(_sockets.Client, "x"u8);
 
@@ -71,7 +72,7 @@ public class DescriptorPassingTests
     {
         const int GetDescriptorFlags = 1;
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client, "x"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file);
         Receive();
 
         Assert.That(LinuxNative.FCntl(_received[0], GetDescriptorFlags, 0), Is.EqualTo(1));
@@ -81,11 +82,11 @@ public class DescriptorPassingTests
     public void Receive_OfMessageInTwoParts_HasTheDescriptorWithTheFirst()
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client, "hello"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, file);
 
-        int first = DescriptorPassing.Receive(_sockets.Server, _buffer.AsSpan(0, 2), _received);
+        int first = DescriptorPassing.Receive(_sockets.Server.SafeHandle, _buffer.AsSpan(0, 2), _received);
         int count = _received.Count;
-        int second = DescriptorPassing.Receive(_sockets.Server, _buffer.AsSpan(2), _received);
+        int second = DescriptorPassing.Receive(_sockets.Server.SafeHandle, _buffer.AsSpan(2), _received);
 
         Assert.That((first, count, second), Is.EqualTo((2, 1, 3)));
         Assert.That(_received, Has.Count.EqualTo(1));
@@ -139,39 +140,39 @@ public class DescriptorPassingTests
     [Test]
     public void IsAtEnd_OfAnOpenSocket_IsFalseAndTakesNothing()
     {
-        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
 
-        DescriptorPassing.Send(_sockets.Client, "x"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null);
 
-        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
         Assert.That(Receive(), Is.EqualTo(1));
     }
 
     [Test]
     public void IsAtEnd_AfterThePeersClose_IsTrueOnceAllIsReceived()
     {
-        DescriptorPassing.Send(_sockets.Client, "x"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null);
         _sockets.Client.Dispose();
 
-        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
         Receive();
-        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server));
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle));
     }
 
     [Test]
     public void IsAtEnd_AfterAReset_IsTrue()
     {
-        DescriptorPassing.Send(_sockets.Server, "unread"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Server.SafeHandle, "unread"u8, descriptor: null);
         _sockets.Client.Dispose();
 
-        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server));
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle));
     }
 
     [Test]
     public async Task Receive_OnASocketThatWasUsedAsynchronously_Works()
     {
         ValueTask<int> readable = _sockets.Server.ReceiveAsync(Memory<byte>.Empty, CancellationToken.None);
-        DescriptorPassing.Send(_sockets.Client, "hi"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hi"u8, descriptor: null);
         await readable.Bounded();
 
         Assert.That(Receive(), Is.EqualTo(2));
@@ -183,7 +184,7 @@ public class DescriptorPassingTests
         _sockets.Server.Dispose();
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client, "x"u8, descriptor: null),
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null),
             Throws.TypeOf<IOException>().With.Message.Contains("Cannot write"));
     }
 
@@ -198,7 +199,7 @@ public class DescriptorPassingTests
         }
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client, lots, descriptor: null), Throws.TypeOf<IOException>());
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, lots, descriptor: null), Throws.TypeOf<IOException>());
     }
 
     [Test]
@@ -208,9 +209,9 @@ public class DescriptorPassingTests
         file.Dispose();
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client, "x"u8, file), Throws.TypeOf<ObjectDisposedException>());
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file), Throws.TypeOf<ObjectDisposedException>());
         Assert.That(Receive(), Is.EqualTo(-1));
     }
 
-    private int Receive() => DescriptorPassing.Receive(_sockets.Server, _buffer, _received);
+    private int Receive() => DescriptorPassing.Receive(_sockets.Server.SafeHandle, _buffer, _received);
 }

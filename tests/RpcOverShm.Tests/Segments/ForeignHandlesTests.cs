@@ -2,7 +2,9 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -108,9 +110,9 @@ public class ForeignHandlesTests
             _handles.Close(new SlowHandle(this, isSlow: true));
         }
 
-        _handles.Close(sockets.Server);
+        _handles.Close(sockets.ServerWire);
 
-        Assert.That(DescriptorPassing.IsAtEnd(sockets.Client));
+        Assert.That(DescriptorPassing.IsAtEnd(sockets.Client.SafeHandle));
         _mayEnd.Set();
         Assert.That(() => sockets.Server.SafeHandle.IsClosed, Is.True.After(20_000, 5));
     }
@@ -125,7 +127,7 @@ public class ForeignHandlesTests
         }
 
         sockets.Client.Send(hasData ? "x"u8 : []);
-        _handles.Close(sockets.Server);
+        _handles.Close(sockets.ServerWire);
 
         Assert.That(() => _handles.Waiting, Is.EqualTo(hasData ? 1 : 0).After(20_000, 5));
         if (!hasData)
@@ -142,7 +144,7 @@ public class ForeignHandlesTests
         Socket socket = UnixSockets.New();
         socket.Dispose();
 
-        Assert.That(() => _handles.Close(socket), Throws.Nothing);
+        Assert.That(() => _handles.Close(new SocketWire(socket)), Throws.Nothing);
     }
 
     private sealed class SlowHandle : SafeHandle

@@ -11,8 +11,8 @@ internal sealed class MappedSegment : IDisposable
     public MappedSegment(long ringCapacity)
     {
         Own = SharedSegment.Create(ringCapacity, Guid.NewGuid());
-        View = SharedSegment.Open(Descriptors.Duplicate(Own.Descriptor), ringCapacity);
-        Own.ReleaseDescriptor();
+        View = SharedSegment.Open(Descriptors.Duplicate(Own.Handle), ringCapacity);
+        Own.ReleaseHandle();
     }
 
     /// <summary>The owner's writable mapping.</summary>

@@ -1,6 +1,8 @@
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -98,14 +100,13 @@ public sealed class PeerPagesTests : IDisposable
     public void SecondRing_ThatGetsItsMemoryAfterTheHello_IsTaken([Values] bool canCount)
     {
         using SharedSegment own = SharedSegment.Create(Capacity, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(
-            Descriptors.Duplicate(own.Descriptor), Capacity, canCount);
+        using SharedSegment view = Open(Descriptors.Duplicate(own.Handle), canCount);
 
         AssertHoles(view.CheckSecond);
         Assert.That(own.TryAllocateSecond(), Is.Null);
         view.CheckSecond();
 
-        Assert.That(FileFacts.OfDescriptor(own.Descriptor).AllocatedBytes, Is.EqualTo(s_sizeBytes));
+        Assert.That(FileFacts.OfDescriptor(own.Handle).AllocatedBytes, Is.EqualTo(s_sizeBytes));
     }
 
     // An owner on such a kernel can give it memory later, and one that has not is taken for one that tricks.
@@ -171,7 +172,10 @@ public sealed class PeerPagesTests : IDisposable
         Assert.That(act, Throws.TypeOf<SegmentException>().With.Message.Contains("has holes"));
 
     private SharedSegment Open(bool canCount) =>
-        SharedSegment.Open(Descriptors.Duplicate(_file), Capacity, canCount);
+        Open(Descriptors.Duplicate(_file), canCount);
+
+    private static SharedSegment Open(SafeFileHandle file, bool canCount) => new(
+        MemoryFile.Open(file, s_sizeBytes, s_firstBytes, canCount), Capacity);
 
     private void Allocate(long start, long length) =>
         Assert.That(length == 0 || LinuxNative.FAllocate(_file, 0, start, length) == 0);

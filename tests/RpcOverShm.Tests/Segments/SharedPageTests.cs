@@ -1,6 +1,9 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -10,7 +13,7 @@ public class SharedPageTests
     public void TryRead_AfterAWrite_HasItsContent()
     {
         using SharedPage own = SharedPage.Create();
-        using SharedPage view = SharedPage.Open(Copy(own.Descriptor));
+        using SharedPage view = SharedPage.Open(Copy(own.Handle));
         byte[] copy = new byte[8];
         Assert.That(view.TryRead(copy));
         Assert.That(copy, Is.All.Zero);
@@ -26,7 +29,7 @@ public class SharedPageTests
     public void TryRead_WhileAnotherThreadWrites_HasTheContentOfOneMoment()
     {
         using SharedPage own = SharedPage.Create();
-        using SharedPage view = SharedPage.Open(Copy(own.Descriptor));
+        using SharedPage view = SharedPage.Open(Copy(own.Handle));
         bool isOver = false;
         TestThread writer = TestThread.Start("writer", () =>
         {
@@ -71,10 +74,10 @@ public class SharedPageTests
         using SharedPage own = SharedPage.Create();
 
         Assert.That(
-            () => SegmentMemory.MapWritable(own.Descriptor, SharedPage.SizeBytes, SharedPage.SizeBytes),
+            () => SegmentMemory.MapWritable((SafeFileHandle)own.Handle, SharedPage.SizeBytes, SharedPage.SizeBytes),
             Throws.TypeOf<SegmentException>());
     }
 
-    private static SafeFileHandle Copy(SafeFileHandle descriptor) => new(
+    private static SafeFileHandle Copy(SafeHandle descriptor) => new(
         LinuxNative.FCntl(descriptor, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
 }

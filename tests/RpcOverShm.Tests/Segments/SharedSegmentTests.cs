@@ -1,5 +1,7 @@
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -63,8 +65,8 @@ public unsafe class SharedSegmentTests
         using var segment = new MappedSegment(Capacity);
         segment.Own.Data[0] = 1;
 
-        Assert.That(() => segment.Own.Descriptor, Throws.InvalidOperationException, "It was released.");
-        Assert.That(() => segment.View.Descriptor, Throws.InvalidOperationException);
+        Assert.That(() => segment.Own.Handle, Throws.InvalidOperationException, "It was released.");
+        Assert.That(() => segment.View.Handle, Throws.InvalidOperationException);
         Assert.That(segment.Own.Data[0], Is.EqualTo(1));
     }
 

@@ -1,4 +1,5 @@
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;
 

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -11,6 +12,8 @@ internal sealed class SocketPair : IDisposable
         using Socket listener = UnixSockets.Listen(directory.Combine("s"), backlog: 1);
         Client = UnixSockets.Connect(directory.Combine("s"));
         Server = listener.Accept();
+        ClientWire = new SocketWire(Client);
+        ServerWire = new SocketWire(Server);
     }
 
     /// <summary>The end that connected.</summary>
@@ -18,6 +21,12 @@ internal sealed class SocketPair : IDisposable
 
     /// <summary>The end that was accepted.</summary>
     public Socket Server { get; }
+
+    /// <summary>The end that connected, as links have it.</summary>
+    public SocketWire ClientWire { get; }
+
+    /// <summary>The end that was accepted, as links have it.</summary>
+    public SocketWire ServerWire { get; }
 
     public void Dispose()
     {

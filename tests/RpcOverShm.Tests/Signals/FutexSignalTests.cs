@@ -1,4 +1,4 @@
-using RpcOverShm.Signals;
+using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Signals;
 

@@ -1,6 +1,7 @@
+using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Rings;
 
 namespace RpcOverShm.Tests.Signals;

@@ -1,5 +1,6 @@
+using System.Runtime.InteropServices;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Signals;
 
@@ -11,6 +12,16 @@ namespace RpcOverShm.Tests.Signals;
 /// </summary>
 internal sealed class PollingSignal : ISignal
 {
+    public IReadOnlyList<SafeHandle> Offer => [];
+
+    public void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
+    {
+    }
+
+    public void Dispose()
+    {
+    }
+
     private static readonly TimeSpan s_shortestPause = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan s_longestPause = TimeSpan.FromMilliseconds(8);
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
+using RpcOverShm.Linux;
 using RpcOverShm.Segments;
-using RpcOverShm.Signals;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Signals;

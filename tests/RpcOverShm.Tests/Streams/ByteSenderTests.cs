@@ -2,6 +2,7 @@ using System.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 

@@ -3,6 +3,7 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
 

@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Testing;
@@ -151,14 +152,15 @@ public partial class TopTests
         using SharedPage page = SharedPage.Create();
         Task<ToolRun> run = RunAsync("top", "liar");
         using Socket socket = await listening.AcceptAsync().Bounded();
-        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+            new SocketWire(socket), CancellationToken.None).Bounded();
         Hello answer = hello!.Hello with
         {
             Type = HelloType.Server,
             Limits = hello.Hello.Limits with { RingCapacity = SharedPage.SizeBytes },
         };
 
-        DescriptorPassing.Send(socket, answer.Encode(), page.Descriptor);
+        new SocketWire(socket).Send(answer.Encode(), [page.Handle]);
 
         Assert.That(
             (await run.Bounded()).Expect(ExitCode.NotOffered).Error,

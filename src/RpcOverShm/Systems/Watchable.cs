@@ -1,0 +1,21 @@
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Systems;
+
+/// <summary>
+/// What a poll tells of: a wire, a door, or a process. At most one poll watches it at a time. Disposing it closes it;
+/// the poll must have removed it before.
+/// </summary>
+internal abstract class Watchable : IDisposable
+{
+    /// <summary>The handle or descriptor.</summary>
+    public abstract SafeHandle Handle { get; }
+
+    /// <summary>
+    /// Returns whether there is something to receive, or an end, at the latest after the timeout; possibly earlier.
+    /// </summary>
+    /// <exception cref="ObjectDisposedException">It is closed.</exception>
+    public abstract bool IsReadable(int timeoutMilliseconds);
+
+    public abstract void Dispose();
+}

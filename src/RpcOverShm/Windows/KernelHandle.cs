@@ -1,0 +1,71 @@
+using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+
+namespace RpcOverShm.Windows;
+
+/// <summary>A handle of this process to an object of the kernel.</summary>
+internal sealed unsafe class KernelHandle : SafeHandleZeroOrMinusOneIsInvalid
+{
+    private const int TypeInformation = 2;
+    private const int TypeBytes = 1024;
+
+    /// <param name="value">The handle.</param>
+    /// <param name="rightsOfPeer">The rights that a peer gets when the handle is passed; 0 if it never is.</param>
+    public KernelHandle(nint value, uint rightsOfPeer = 0)
+        : base(ownsHandle: true)
+    {
+        SetHandle(value);
+        RightsOfPeer = rightsOfPeer;
+    }
+
+    /// <summary>The rights with which the handle is passed to a peer.</summary>
+    public uint RightsOfPeer { get; }
+
+    /// <summary>Creates an event without a name; invalid if the system lacks memory.</summary>
+    public static KernelHandle CreateEvent(bool isManual = false) =>
+        new(WindowsNative.CreateEventW(null, isManual ? 1 : 0, isSet: 0, name: null));
+
+    /// <summary>
+    /// Duplicates a handle from one process to another, with these rights. Returns 0 on failure, with the last error.
+    /// </summary>
+    public static nint Duplicate(SafeHandle? sourceProcess, nint source, SafeHandle? targetProcess, uint rights)
+    {
+        nint copy = 0;
+        bool isSourceKept = false;
+        bool isTargetKept = false;
+        try
+        {
+            sourceProcess?.DangerousAddRef(ref isSourceKept);
+            targetProcess?.DangerousAddRef(ref isTargetKept);
+            nint from = sourceProcess?.DangerousGetHandle() ?? WindowsNative.CurrentProcess;
+            nint to = targetProcess?.DangerousGetHandle() ?? WindowsNative.CurrentProcess;
+            int isMade = WindowsNative.DuplicateHandle(from, source, to, &copy, rights, inherit: 0, options: 0);
+            return isMade != 0 ? copy : 0;
+        }
+        finally
+        {
+            if (isSourceKept)
+            {
+                sourceProcess!.DangerousRelease();
+            }
+
+            if (isTargetKept)
+            {
+                targetProcess!.DangerousRelease();
+            }
+        }
+    }
+
+    /// <summary>Returns the name of the type of the object, such as Section; null if there is no such handle.</summary>
+    public static string? TypeOf(nint value)
+    {
+        // OBJECT_TYPE_INFORMATION begins with a UNICODE_STRING: its length in bytes, then the address at 8.
+        byte* information = stackalloc byte[TypeBytes];
+        uint returned;
+        return WindowsNative.NtQueryObject(value, TypeInformation, information, TypeBytes, &returned) == 0
+            ? new string(*(char**)(information + sizeof(nint)), 0, *(ushort*)information / sizeof(char))
+            : null;
+    }
+
+    protected override bool ReleaseHandle() => WindowsNative.CloseHandle(handle) != 0;
+}

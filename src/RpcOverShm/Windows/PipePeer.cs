@@ -1,0 +1,235 @@
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using RpcOverShm.Systems;
+
+namespace RpcOverShm.Windows;
+
+/// <summary>
+/// The process at the other end of a pipe, as the system names it: its user, and the way of handles from it and to it.
+/// Its members but <see cref="Dispose"/> are thread-safe.
+/// </summary>
+[SupportedOSPlatform("windows")]
+internal sealed unsafe class PipePeer : IDisposable
+{
+    private const int KernelObject = 6;
+    private const uint OwnerInformation = 1;
+    private const uint Watching = WindowsNative.Synchronize | WindowsNative.ProcessQueryLimited;
+
+    private readonly KernelHandle? _process; // of a client
+    private readonly int _deniedError;       // why this process may not take handles out of it; 0 if it may
+
+    private PipePeer(PeerIdentity identity, KernelHandle? process, int deniedError)
+    {
+        Identity = identity;
+        _process = process;
+        _deniedError = deniedError;
+    }
+
+    public PeerIdentity Identity { get; }
+
+    /// <summary>The client of a pipe of which this process has the server's end.</summary>
+    /// <exception cref="IOException">The system does not say who it is.</exception>
+    public static PipePeer OfClient(KernelHandle pipe)
+    {
+        int processId;
+        if (WindowsNative.GetNamedPipeClientProcessId(pipe, &processId) == 0)
+        {
+            throw new IOException($"The system does not name the client's process: {WindowsNative.LastErrorText()}.");
+        }
+
+        KernelHandle process = Open(processId, Watching | WindowsNative.ProcessDuplicateHandle);
+        int deniedError = process.IsInvalid ? Marshal.GetLastPInvokeError() : 0;
+        if (process.IsInvalid)
+        {
+            // Its user is known nevertheless, so that it can be refused with a reason.
+            process = Open(processId, Watching);
+        }
+
+        if (process.IsInvalid)
+        {
+            throw new IOException(ExplainDenied(processId, Marshal.GetLastPInvokeError()));
+        }
+
+        try
+        {
+            Account user = WindowsAccounts.UserOf(process);
+            return new PipePeer(new PeerIdentity(processId, user, user), process, deniedError);
+        }
+        catch
+        {
+            process.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>
+    /// The server of a pipe of which this process has the client's end. Its user is the owner of the pipe, which nobody
+    /// can make another user.
+    /// </summary>
+    /// <exception cref="IOException">The system does not say who it is.</exception>
+    public static PipePeer OfServer(KernelHandle pipe)
+    {
+        int processId;
+        if (WindowsNative.GetNamedPipeServerProcessId(pipe, &processId) == 0)
+        {
+            throw new IOException($"The system does not name the server's process: {WindowsNative.LastErrorText()}.");
+        }
+
+        nint owner;
+        nint unused;
+        nint descriptor;
+        int error = WindowsNative.GetSecurityInfo(
+            pipe, KernelObject, OwnerInformation, &owner, &unused, &unused, &unused, &descriptor);
+        if (error != 0)
+        {
+            throw new IOException($"The system does not name the pipe's owner: {WindowsNative.ErrorText(error)}.");
+        }
+
+        Account user = WindowsAccounts.OfSid(owner);
+        WindowsNative.LocalFree(descriptor);
+        return new PipePeer(new PeerIdentity(processId, user, user), process: null, deniedError: 0);
+    }
+
+    /// <summary>Returns whether the process's user is a member of a group.</summary>
+    /// <exception cref="IOException">The system does not tell.</exception>
+    public bool IsMember(Account group)
+    {
+        if (_process is not null)
+        {
+            return WindowsAccounts.IsMember(_process, group);
+        }
+
+        using KernelHandle process = Open(Identity.ProcessId, WindowsNative.ProcessQueryLimited);
+        return process.IsInvalid
+            ? throw new IOException(ExplainDenied(Identity.ProcessId, Marshal.GetLastPInvokeError()))
+            : WindowsAccounts.IsMember(process, group);
+    }
+
+    /// <summary>
+    /// Checks, after bytes have come, that their sender has the user of the process that the system has named: the id
+    /// of a process can be that of another one by now.
+    /// </summary>
+    /// <exception cref="IOException">It has another user, or the system does not tell.</exception>
+    public void CheckByImpersonation(KernelHandle pipe)
+    {
+        Account sender = WindowsAccounts.UserOfClient(pipe);
+        if (sender != Identity.User)
+        {
+            throw new IOException($"The sender of the hello is user {sender}, and its process is {Identity}.");
+        }
+    }
+
+    /// <summary>
+    /// Takes a handle of the client's process over, with the rights of its type and not more. The client keeps its own.
+    /// </summary>
+    /// <exception cref="SegmentException">There is no such handle, or this process may not take it.</exception>
+    public KernelHandle Pull(nint value, string type)
+    {
+        CheckAllowed();
+        uint rights = type == HandOver.SectionType
+            ? WindowsNative.SectionMapRead | WindowsNative.SectionQuery
+            : WindowsNative.SemaphoreModifyState;
+        nint copy = KernelHandle.Duplicate(_process, value, null, rights);
+        if (copy == 0)
+        {
+            throw new SegmentException(
+                $"Cannot take the handle {value} of the client's process {Identity.ProcessId}: "
+                + $"{WindowsNative.LastErrorText()}.");
+        }
+
+        var handle = new KernelHandle(copy);
+        if (KernelHandle.TypeOf(copy) is var found && found != type)
+        {
+            ForeignHandles.Shared.Close(handle);
+            throw new SegmentException($"The client passed a handle of the type {found}; {type} is right.");
+        }
+
+        return handle;
+    }
+
+    /// <summary>Puts handles of this process into the client's, and tells the values that they have there.</summary>
+    /// <exception cref="SegmentException">The system refused it.</exception>
+    public void Push(IReadOnlyList<SafeHandle> handles, Span<long> values)
+    {
+        for (int i = 0; i < handles.Count; i++)
+        {
+            CheckAllowed();
+            values[i] = Duplicate(handles[i], _process);
+        }
+    }
+
+    /// <summary>
+    /// Duplicates a handle of this process with the rights of a peer. Returns its value in the target; null for this
+    /// process.
+    /// </summary>
+    /// <exception cref="SegmentException">The system refused it.</exception>
+    public static long Duplicate(SafeHandle handle, KernelHandle? target)
+    {
+        bool isKept = false;
+        try
+        {
+            handle.DangerousAddRef(ref isKept);
+            uint rights = ((KernelHandle)handle).RightsOfPeer;
+            nint copy = KernelHandle.Duplicate(null, handle.DangerousGetHandle(), target, rights);
+            int error = Marshal.GetLastPInvokeError();
+            return copy != 0
+                ? copy
+                : throw new SegmentException($"Cannot pass a handle to the peer: {WindowsNative.ErrorText(error)}.")
+                {
+                    IsShortage = WindowsNative.IsShortage(error),
+                };
+        }
+        finally
+        {
+            if (isKept)
+            {
+                handle.DangerousRelease();
+            }
+        }
+    }
+
+    /// <summary>Opens the process to hear of its end. Returns null if that is not possible, with the problem.</summary>
+    public ProcessHandle? OpenProcess(out string? problem)
+    {
+        KernelHandle opened;
+        if (_process is null)
+        {
+            opened = Open(Identity.ProcessId, Watching);
+        }
+        else
+        {
+            // The process is open already, so its id cannot be another one's.
+            bool isKept = false;
+            _process.DangerousAddRef(ref isKept);
+            opened = new KernelHandle(
+                KernelHandle.Duplicate(null, _process.DangerousGetHandle(), null, Watching));
+            _process.DangerousRelease();
+        }
+
+        if (opened.IsInvalid)
+        {
+            problem = $"the system does not open it ({WindowsNative.LastErrorText()})";
+            return null;
+        }
+
+        return ProcessHandle.Of(opened, Identity.ProcessId, out problem);
+    }
+
+    public void Dispose() => _process?.Dispose();
+
+    private static KernelHandle Open(int processId, uint rights) =>
+        new(WindowsNative.OpenProcess(rights, inherit: 0, processId));
+
+    private static string ExplainDenied(int processId, int error) =>
+        $"This process may not open process {processId} ({WindowsNative.ErrorText(error)}). A server takes the handles "
+        + "of its memory out of the client: run client and server as the same user, and the server elevated if the "
+        + "client is.";
+
+    private void CheckAllowed()
+    {
+        if (_deniedError != 0)
+        {
+            throw new SegmentException(ExplainDenied(Identity.ProcessId, _deniedError));
+        }
+    }
+}
