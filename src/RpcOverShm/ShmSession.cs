@@ -6,7 +6,6 @@ using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
-using RpcOverShm.Segments;
 using RpcOverShm.Servers;
 using RpcOverShm.Systems;
 

@@ -1,6 +1,5 @@
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Windows;
 
