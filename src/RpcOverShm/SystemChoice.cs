@@ -11,7 +11,7 @@ internal static class SystemChoice
 {
     [ModuleInitializer]
     [SuppressMessage(
-        "Usage", "CA2255", Justification = "Tests and tools enter the assembly at any room, and each needs the system.")]
+        "Usage", "CA2255", Justification = "Tests and tools enter the assembly at any room, which needs the system.")]
     internal static void Choose() => HostSystem.Choose(
         OperatingSystem.IsLinux() && LinuxSystem.IsProcessorSupported ? new LinuxSystem()
         : OperatingSystem.IsWindows() ? new WindowsSystem()

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 using RpcOverShm.Tool.Doctor;
 using RpcOverShm.Tool.Output;
 using Spectre.Console;
@@ -20,7 +21,7 @@ internal static class DoctorCommand
             IReadOnlyList<Finding> findings =
             [
                 .. await new SystemChecks().RunAsync().ConfigureAwait(false),
-                .. OperatingSystem.IsLinux() ? new DirectoryChecks(directory, choice).Run() : [],
+                .. HostSystem.Current is LinuxSystem ? new DirectoryChecks(directory, choice).Run() : [],
             ];
             if (common.IsJson(parsed))
             {

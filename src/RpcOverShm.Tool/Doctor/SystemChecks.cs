@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Grpc.Core;
 using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tool.Doctor;
 
@@ -25,14 +26,14 @@ internal sealed class SystemChecks(string root = "/")
     /// <summary>Returns the findings.</summary>
     public async Task<IReadOnlyList<Finding>> RunAsync()
     {
-        if (!OperatingSystem.IsLinux() || !SystemCallNumbers.AreKnown)
+        if (!HostSystem.IsSupported || HostSystem.Current is not LinuxSystem)
         {
             return
             [
                 Finding.Problem(
                     "system",
-                    $"There is no transport for this system, {RuntimeInformation.RuntimeIdentifier}.",
-                    "RpcOverShm works on Linux, on x64 and arm64; elsewhere use gRPC over another transport."),
+                    $"This command knows nothing about {RuntimeInformation.RuntimeIdentifier}.",
+                    "It looks at Linux, on x64 and arm64."),
             ];
         }
 

@@ -19,12 +19,6 @@ internal static class Handshake
     public static void Send(Wire wire, Hello hello, SharedSegment segment, ISignal signal) =>
         wire.Send(hello.Encode(), [segment.Handle, .. signal.Offer]);
 
-    /// <summary>Returns how many handles come with a valid hello.</summary>
-    public static int HandlesOf(Hello hello) =>
-        hello is { Type: HelloType.Server, Purpose: ConnectionPurpose.Statistics }
-            ? 1 // The page; nobody sleeps.
-            : HostSystem.Current.HandlesOfHello;
-
     /// <summary>Sends a refusal with its reason, unless the peer is gone or does not read.</summary>
     public static void TrySendRefusal(Wire wire, ConnectionPurpose purpose, RefusalReason reason, string text)
     {

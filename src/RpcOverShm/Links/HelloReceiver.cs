@@ -5,8 +5,8 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// Receives one message of the handshake, in as many pieces as it comes, without waiting. A hello carries the handles of
-/// its system, a refusal none. All others go to <see cref="ForeignHandles"/>. If a hello has only versions that this
+/// Receives one message of the handshake, in as many pieces as it comes, without waiting. A hello carries the handles
+/// of its system, a refusal none. All others go to <see cref="ForeignHandles"/>. If a hello has only versions that this
 /// build does not speak, the result has only the fields that all versions share, and no handle.
 /// One thread at a time may use it.
 /// </summary>
@@ -87,7 +87,7 @@ internal sealed class HelloReceiver : IDisposable
         }
 
         Hello message = Hello.Decode(_buffer.AsSpan(0, _needed));
-        int right = message.Type == HelloType.Refusal ? 0 : Handshake.HandlesOf(message);
+        int right = message.Type == HelloType.Refusal ? 0 : HandlesOf(message);
         Message = _handleCount == right ? message : throw WrongCount(right);
         return true;
     }
@@ -99,6 +99,10 @@ internal sealed class HelloReceiver : IDisposable
         _handles.Clear();
         return handles;
     }
+
+    // Whoever reads statistics gets the page alone, since nobody sleeps there.
+    private static int HandlesOf(Hello hello) =>
+        hello is { Type: HelloType.Server, Purpose: ConnectionPurpose.Statistics } ? 1 : Right;
 
     public void Dispose()
     {

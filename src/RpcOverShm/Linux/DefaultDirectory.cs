@@ -46,7 +46,8 @@ internal sealed record DefaultDirectory
     /// nobody else decides about, else a directory of the user's own under the directory for temporary files.
     /// </summary>
     public static DefaultDirectory Choose() => new(
-        Environment.GetEnvironmentVariable(Variable) ?? "", Path.Combine(Temporary, $"rpcovershm-{LinuxNative.GetEffectiveUserId()}"));
+        Environment.GetEnvironmentVariable(Variable) ?? "",
+        Path.Combine(Temporary, $"rpcovershm-{LinuxNative.GetEffectiveUserId()}"));
 
     /// <summary>
     /// Chooses once more with the same values of the variables: the directory that the variable names may have been

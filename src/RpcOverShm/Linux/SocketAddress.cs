@@ -19,7 +19,7 @@ internal sealed class SocketAddress : RendezvousAddress
     /// <summary>The file name extension of the lock files.</summary>
     public const string LockSuffix = ".lock";
 
-    /// <summary>What is allowed besides a name, as a part of a sentence.</summary>
+    /// <summary>The addresses that are allowed besides a name, as a part of a sentence.</summary>
     public static readonly string PathsAllowed =
         $"'shm:///absolute/path' with a path of at most {MaxPathBytes} bytes";
 

@@ -14,7 +14,7 @@ internal abstract class DescriptorSource : EventSource
 
     public sealed override bool NeedsReader => false;
 
-    /// <summary>What is watched, or was last; null before that.</summary>
+    /// <summary>The thing that is watched, or was last; null before that.</summary>
     protected Watchable? Watched { get; private set; }
 
     /// <summary>
@@ -70,7 +70,7 @@ internal abstract class DescriptorSource : EventSource
     }
 
     /// <summary>
-    /// What is watched may be readable, or the source was requested or is due. Called on the loop's thread; neither
+    /// The watched thing may be readable, or the source was requested or is due. Called on the loop's thread; neither
     /// waits nor throws. Readable is told once for all that has come until then.
     /// </summary>
     protected abstract void OnReady();

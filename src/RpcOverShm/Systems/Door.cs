@@ -1,8 +1,8 @@
 namespace RpcOverShm.Systems;
 
 /// <summary>
-/// The server's end of an address, where clients come in. One thread at a time accepts; one thread at a time checks, and
-/// may wait for the file system meanwhile; any thread ends it.
+/// The server's end of an address, where clients come in. One thread at a time accepts; one thread at a time checks,
+/// and may wait for the file system meanwhile; any thread ends it.
 /// </summary>
 internal abstract class Door
 {
@@ -13,12 +13,14 @@ internal abstract class Door
     public abstract RendezvousAddress Address { get; }
 
     /// <summary>
-    /// What becomes readable when clients come; another one after <see cref="Check"/> has listened again. Who accepts
-    /// from the former one closes that, by <see cref="CloseFormer"/>.
+    /// The thing that becomes readable when clients come; another one after <see cref="Check"/> has listened again. Who
+    /// accepts from the former one closes that, by <see cref="CloseFormer"/>.
     /// </summary>
     public abstract Watchable Listening { get; }
 
-    /// <summary>Checks that clients can find the server, and listens again if they cannot. Throws no I/O error.</summary>
+    /// <summary>
+    /// Checks that clients can find the server, and listens again if they cannot. Throws no I/O error.
+    /// </summary>
     public abstract void Check();
 
     /// <summary>
@@ -29,13 +31,13 @@ internal abstract class Door
     /// <param name="failure">The exception, for <see cref="AcceptOutcome.Failed"/>.</param>
     public abstract Wire? TryAccept(Watchable listening, out AcceptOutcome outcome, out Exception? failure);
 
-    /// <summary>Keeps a handle that can be given up when no other is free. Called before each turn of accepts.</summary>
+    /// <summary>Keeps a handle to give up when no other is free. Called before each turn of accepts.</summary>
     public abstract void KeepSpare();
 
     /// <summary>Gives the spare handle up, and accepts a client that is to be refused; null if that fails.</summary>
     public abstract Wire? TryAcceptWithSpare(Watchable listening);
 
-    /// <summary>Closes what <see cref="Listening"/> was before.</summary>
+    /// <summary>Closes a former value of <see cref="Listening"/>.</summary>
     public abstract void CloseFormer(Watchable former);
 
     /// <summary>Accepts no more clients. The address stays taken.</summary>
@@ -45,7 +47,7 @@ internal abstract class Door
     public abstract void Remove();
 }
 
-/// <summary>What became of an attempt to accept.</summary>
+/// <summary>The outcomes of an attempt to accept.</summary>
 internal enum AcceptOutcome
 {
     /// <summary>A client was accepted.</summary>

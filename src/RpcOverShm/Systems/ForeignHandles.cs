@@ -56,7 +56,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// <summary>Closes what a peer has passed. Returns at once.</summary>
     public void Close(SafeHandle handle) => Add(handle);
 
-    /// <summary>Closes what clients may have passed something to, such as a listening socket. Returns at once.</summary>
+    /// <summary>Closes what clients may have passed something to, such as a door. Returns at once.</summary>
     public void Close(Watchable watched) => Add(watched);
 
     /// <summary>

@@ -4,8 +4,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Systems;
 
 /// <summary>
-/// What differs by operating system, but for what one connection has: <see cref="Wire"/>, <see cref="MappedMemory"/>,
-/// <see cref="ISignal"/>. There is one room for each system, and one implementation of this class in it. All members
+/// The differences of operating systems, but for what one connection has: <see cref="Wire"/>,
+/// <see cref="MappedMemory"/>, <see cref="ISignal"/>. There is one room for each system, and one implementation of this class in it. All members
 /// are thread-safe. Each is a system call or more, so a virtual call does not count.
 /// </summary>
 internal abstract unsafe class HostSystem
@@ -33,11 +33,11 @@ internal abstract unsafe class HostSystem
     public abstract int HandlesOfHello { get; }
 
     /// <summary>
-    /// How many mappings a process may have; <see cref="long.MaxValue"/> if the system does not limit them.
+    /// The mappings that a process may have; <see cref="long.MaxValue"/> if the system does not limit them.
     /// </summary>
     public abstract long MaxMappings { get; }
 
-    /// <summary>How many handles this process may have open, likewise. It can change.</summary>
+    /// <summary>The handles that this process may have open, likewise. It can change.</summary>
     public abstract long MaxHandles { get; }
 
     /// <summary>The name of a quarter of <see cref="MaxMappings"/>, for users.</summary>
@@ -124,12 +124,12 @@ internal abstract unsafe class HostSystem
     /// <exception cref="IOException">The system's name service failed.</exception>
     public abstract string? NameOf(Account user);
 
-    /// <summary>What an option that names accounts takes, as a part of a sentence.</summary>
+    /// <summary>The values of an option that names accounts, as a part of a sentence.</summary>
     public abstract string AccountsAllowed { get; }
 
     // ---- Rendezvous
 
-    /// <summary>What is allowed as an address besides a name, as a part of a sentence.</summary>
+    /// <summary>The addresses that are allowed besides a name, as a part of a sentence.</summary>
     public abstract string PathsAllowed { get; }
 
     /// <summary>Checks the option RuntimeDirectory.</summary>

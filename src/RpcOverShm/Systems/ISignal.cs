@@ -52,4 +52,5 @@ internal interface ISignal : IDisposable
 }
 
 /// <summary>The words of a link: the peer sleeps on this side's, and this side on the peer's.</summary>
-internal readonly record struct SignalWords(SharedWord OwnTail, SharedWord OwnHead, SharedWord PeerTail, SharedWord PeerHead);
+internal readonly record struct SignalWords(
+    SharedWord OwnTail, SharedWord OwnHead, SharedWord PeerTail, SharedWord PeerHead);

@@ -24,7 +24,7 @@ internal abstract class RendezvousAddress(string text)
     /// <summary>The address as the user wrote it.</summary>
     public string Text => text;
 
-    /// <summary>What the address stands for in the system: the path of a socket, or a pipe.</summary>
+    /// <summary>The thing in the system that the address stands for: the path of a socket, or a pipe.</summary>
     public abstract string Place { get; }
 
     /// <summary>Whether no other user can reach the place, whatever the options say.</summary>

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Systems;
 
 /// <summary>
-/// What a poll tells of: a wire, a door, or a process. At most one poll watches it at a time. Disposing it closes it;
+/// A wire, a door, or a process, of which a poll tells. At most one poll watches it at a time. Disposing it closes it;
 /// the poll must have removed it before.
 /// </summary>
 internal abstract class Watchable : IDisposable

@@ -23,7 +23,7 @@ internal sealed class PipeAddress : RendezvousAddress
     // The system has no such characters in names, or takes them for something else.
     private static readonly SearchValues<char> s_refused = SearchValues.Create("\\:*?\"<>|");
 
-    /// <summary>What is allowed besides a name, as a part of a sentence.</summary>
+    /// <summary>The addresses that are allowed besides a name, as a part of a sentence.</summary>
     public static readonly string PathsAllowed =
         $@"'shm:///some/name', which stands for the pipe '{Root}some\name', with at most {MostChars} characters in all "
         + "and none of \\ : * ? \" < > |";

@@ -71,7 +71,7 @@ internal sealed class PipeInstance(KernelHandle pipe) : IDisposable
     }
 }
 
-/// <summary>What has become of an instance.</summary>
+/// <summary>The states of an instance.</summary>
 internal enum InstanceState
 {
     Waiting,

@@ -128,7 +128,8 @@ internal sealed class OtherUserTests : OtherUserFixture
         Hello hello = RawHello.Of(HelloType.Client, RawPeer.Generous with { RingCapacity = Ring });
         DescriptorPassing.Send(socket.SafeHandle, hello.Encode(), readOnly);
 
-        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
 
         // Early kernels with the call (6.5) tell it everybody.
         Assert.That(

@@ -187,7 +187,8 @@ internal sealed class HandshakeLieTests : VictimFixture
             await Task.Yield();
         }
 
-        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
     }
 
@@ -206,7 +207,8 @@ internal sealed class HandshakeLieTests : VictimFixture
         hello.AsSpan(60, 4).Fill(0xFF); // MaxRunning
         DescriptorPassing.Send(socket.SafeHandle, hello, descriptor);
 
-        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
         Assert.That((answer.Hello.LowestVersion, answer.Hello.HighestVersion), Is.EqualTo(((ushort)1, (ushort)1)));
         Assert.That(answer.Hello.Features, Is.Zero, "The server agrees to what it knows.");
@@ -325,7 +327,8 @@ internal sealed class HandshakeLieTests : VictimFixture
 
     private static async Task AssertRefusedAsync(Victim victim, Socket socket, string complaint)
     {
-        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         LogEntry entry = await victim.Rig.Log.WaitForAsync(ClientRefused);
 
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Refusal));

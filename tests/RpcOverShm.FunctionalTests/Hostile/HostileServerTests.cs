@@ -313,7 +313,8 @@ internal sealed class HostileServerTests : RawServerFixture
                 RawHandshake.Send(socket, answer with { Purpose = ConnectionPurpose.ByteStream }, segment);
                 break;
             case "ring":
-                RawHandshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
+                RawHandshake.Send(
+                    socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
                 break;
             case "size":
                 RawHandshake.Send(

@@ -64,8 +64,8 @@ public class TidyRuleTests
         Assert.That(
             LengthRules.NestedStatements(File($"class A {{ void M() {{ {body} }} }}")).Any(), Is.EqualTo(isFound));
 
-    [TestCase("Thread.Sleep(1)", "only Signals sleep")]
-    [TestCase("System.Threading.Thread.Sleep(1)", "only Signals sleep")]
+    [TestCase("Thread.Sleep(1)", "sleep on a signal")]
+    [TestCase("System.Threading.Thread.Sleep(1)", "sleep on a signal")]
     [TestCase("Console.Out.Flush()", "does not print")]
     [TestCase("DateTime.UtcNow.ToString()", "TimeProvider")]
     [TestCase("DateTimeOffset.Now.ToString()", "TimeProvider")]
@@ -98,10 +98,16 @@ public class TidyRuleTests
             Is.Empty);
     }
 
-    [Test]
-    public void ForbiddenCalls_InSignals_MaySleep() => Assert.That(
-        WordRules.ForbiddenCalls(new SourceFile("src/A/Signals/B.cs", "class B { void M() => Thread.Sleep(1); }")),
-        Is.Empty);
+    [TestCase("src/RpcOverShm/Links/A.cs", "bool M() => OperatingSystem.IsLinux();", true)]
+    [TestCase("src/RpcOverShm/Linux/A.cs", "bool M() => System.OperatingSystem.IsWindows();", true)]
+    [TestCase("src/RpcOverShm/Links/A.cs", "bool M() => RuntimeInformation.IsOSPlatform(OSPlatform.Linux);", true)]
+    [TestCase("src/RpcOverShm/SystemChoice.cs", "bool M() => OperatingSystem.IsLinux();", false)]
+    [TestCase("src/RpcOverShm/Systems/A.cs", "[LibraryImport(\"libc\")] static partial int getpid();", true)]
+    [TestCase("src/RpcOverShm/Rings/A.cs", "[DllImport(\"libc\")] static extern int getpid();", true)]
+    [TestCase("src/RpcOverShm/Windows/A.cs", "[LibraryImport(\"kernel32\")] static partial int Beep();", false)]
+    public void SystemsElsewhere_OfAFile_AreFound(string path, string member, bool isFound) => Assert.That(
+        WordRules.SystemsElsewhere(new SourceFile(path, $"partial class A {{ {member} }}")).Any(),
+        Is.EqualTo(isFound));
 
     [TestCase("lock (a) { }", true)]
     [TestCase("Monitor.Enter(a);", true)]

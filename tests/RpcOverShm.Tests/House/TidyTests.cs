@@ -46,6 +46,11 @@ public partial class TidyTests
         Shipped.Where(file => file.Path != "src/RpcOverShm.Tool/Output/ToolConsole.cs")
             .SelectMany(WordRules.ForbiddenCalls).Concat(Shipped.SelectMany(WordRules.HiddenCalls)));
 
+    // The seam: a port to another system is one room and a line of SystemChoice.
+    [Test]
+    public void Systems_OfWhatShips_AreAskedForInOnePlaceAndCalledInTheirRooms() =>
+        Findings.AssertNone(Shipped.SelectMany(WordRules.SystemsElsewhere));
+
     [Test]
     public void Contexts_OfCallers_AreKeptByNothingThatShips() =>
         Findings.AssertNone(Shipped.SelectMany(WordRules.KeptContexts));

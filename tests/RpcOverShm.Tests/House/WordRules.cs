@@ -27,14 +27,38 @@ internal static partial class WordRules
 
     private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
 
-    /// <summary>Sleeping outside of Signals, printing, and reading the wall clock without TimeProvider.</summary>
+    /// <summary>Sleeping, printing, and reading the wall clock without TimeProvider.</summary>
     public static IEnumerable<string> ForbiddenCalls(SourceFile file) =>
         from access in file.Root.DescendantNodes().OfType<MemberAccessExpressionSyntax>()
         let type = access.Expression.ToString().Split('.')[^1]
         let member = access.Name.Identifier.Text
-        let why = Why(type, member, file.Folder.Contains("/Signals", StringComparison.Ordinal))
+        let why = Why(type, member)
         where why is not null
         select file.At(access, $"{type}.{member}: {why}");
+
+    /// <summary>
+    /// Questions which system this is, outside of the one place that asks, and imports of system functions outside of
+    /// the rooms of the systems.
+    /// </summary>
+    public static IEnumerable<string> SystemsElsewhere(SourceFile file)
+    {
+        if (file.Path == "src/RpcOverShm/SystemChoice.cs")
+        {
+            return [];
+        }
+
+        bool isSystem = file.Folder is "src/RpcOverShm/Linux" or "src/RpcOverShm/Windows";
+        return
+        [
+            .. from access in file.Root.DescendantNodes().OfType<MemberAccessExpressionSyntax>()
+               where access.Expression.ToString().Split('.')[^1] is "OperatingSystem"
+                   || access.ToString() is "Environment.OSVersion" or "RuntimeInformation.IsOSPlatform"
+               select file.At(access, $"{access}: only SystemChoice asks which system this is."),
+            .. from attribute in file.Root.DescendantNodes().OfType<AttributeSyntax>()
+               where !isSystem && attribute.Name.ToString() is "LibraryImport" or "DllImport"
+               select file.At(attribute, "Only the rooms of the systems import their functions."),
+        ];
+    }
 
     /// <summary>Static usings and aliases that would hide calls from <see cref="ForbiddenCalls"/>.</summary>
     public static IEnumerable<string> HiddenCalls(SourceFile file) =>
@@ -101,9 +125,9 @@ internal static partial class WordRules
         where line.Item.Contains(s_nobody, StringComparison.OrdinalIgnoreCase)
         select file.At(line.Index + 1, $"'{s_nobody}': name the caller, the thread, the peer.");
 
-    private static string? Why(string type, string member, bool isSignals) => (type, member) switch
+    private static string? Why(string type, string member) => (type, member) switch
     {
-        ("Thread", "Sleep") when !isSignals => "only Signals sleep.",
+        ("Thread", "Sleep") => "sleep on a signal, a latch or a lock.",
         ("Console", _) => "a library does not print.",
         _ when s_clockTypes.Contains(type) && s_clockMembers.Contains(member) => "time comes from TimeProvider.",
         _ => null,

@@ -62,7 +62,8 @@ public partial class ClientHandshakeTests
     {
         Task<PeerLink> connecting = ConnectAsync();
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
 
         PeerLink link = await connecting.Bounded();
@@ -119,7 +120,8 @@ public partial class ClientHandshakeTests
         ConnectionSettings settings = Settings() with { MaxPeerRingCapacity = limit, Logger = logger };
         Task<PeerLink> connecting = ClientHandshake.ConnectAsync(_server.Address, settings, CancellationToken.None);
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
         if (isTaken)
         {

@@ -170,7 +170,8 @@ public class StatisticsReaderTests
     {
         Task<StatisticsReader> opening = OpenAsync(server.Address);
         Socket socket = await server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
         Hello answer = hello!.Hello with
         {
             Type = HelloType.Server,

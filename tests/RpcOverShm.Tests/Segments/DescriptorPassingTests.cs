@@ -198,7 +198,8 @@ public class DescriptorPassingTests
         }
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, lots, descriptor: null), Throws.TypeOf<IOException>());
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, lots, descriptor: null),
+            Throws.TypeOf<IOException>());
     }
 
     [Test]
@@ -208,7 +209,8 @@ public class DescriptorPassingTests
         file.Dispose();
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file), Throws.TypeOf<ObjectDisposedException>());
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file),
+            Throws.TypeOf<ObjectDisposedException>());
         Assert.That(Receive(), Is.EqualTo(-1));
     }
 
