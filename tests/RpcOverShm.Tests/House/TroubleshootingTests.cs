@@ -10,10 +10,10 @@ public class TroubleshootingTests
     // Of the core: options that are refused at start; the public types; reasons of event 103; texts that no user gets.
     private static readonly string[] s_leftOut =
     [
-        "OptionRanges.cs", "OptionAccounts.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs",
-        "PeerLimits.cs",
-        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "PeerPages.cs", "SharedSegment.cs", "BackgroundThread.cs",
-        "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
+        "OptionRanges.cs", "OptionAccounts.cs", "RendezvousAddress.cs", "SocketAddress.cs", "PipeAddress.cs",
+        "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
+        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SectionMemory.cs", "PeerPages.cs", "MemoryFile.cs",
+        "BackgroundThread.cs", "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
         "ClientCall.OneWay.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
     ];
 
