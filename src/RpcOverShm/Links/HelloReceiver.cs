@@ -100,7 +100,7 @@ internal sealed class HelloReceiver : IDisposable
         return handles;
     }
 
-    // Whoever reads statistics gets the page alone, since nobody sleeps there.
+    // A reader of statistics gets the page alone, since no thread sleeps there.
     private static int HandlesOf(Hello hello) =>
         hello is { Type: HelloType.Server, Purpose: ConnectionPurpose.Statistics } ? 1 : Right;
 

@@ -26,7 +26,7 @@ internal static unsafe class DescriptorPassing
     /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
     /// message is far smaller than a socket buffer.
     /// </summary>
-    /// <exception cref="IOException">The peer is gone, or the buffer is full nevertheless.</exception>
+    /// <exception cref="IOException">The peer is gone, or the buffer is full nevertheless; HResult is the errno.</exception>
     /// <exception cref="SegmentException">The system lacks something, so a later call may succeed.</exception>
     public static void Send(SafeHandle socket, ReadOnlySpan<byte> message, SafeHandle? descriptor)
     {
@@ -153,7 +153,7 @@ internal static unsafe class DescriptorPassing
         },
         LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS =>
             new SegmentException($"Cannot write the rendezvous socket: {why}.") { IsShortage = true },
-        _ => new IOException($"Cannot write the rendezvous socket: {why}."),
+        _ => new IOException($"Cannot write the rendezvous socket: {why}.", errno),
     };
 
     private static int Checked(nint received)

@@ -288,7 +288,7 @@ internal sealed class RawPeer : IDisposable
         _signal.Wake(new SharedWord(ref word));
         if ((wakeMethods & WakeMethods.Doorbell) != 0)
         {
-            _socket.Send([PeerLink.DoorbellByte]);
+            new SocketWire(_socket).Ring(PeerLink.DoorbellByte);
         }
     }
 

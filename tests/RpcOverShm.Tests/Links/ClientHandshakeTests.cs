@@ -62,8 +62,7 @@ public partial class ClientHandshakeTests
     {
         Task<PeerLink> connecting = ConnectAsync();
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
-            socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, default).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
 
         PeerLink link = await connecting.Bounded();
@@ -120,8 +119,7 @@ public partial class ClientHandshakeTests
         ConnectionSettings settings = Settings() with { MaxPeerRingCapacity = limit, Logger = logger };
         Task<PeerLink> connecting = ClientHandshake.ConnectAsync(_server.Address, settings, CancellationToken.None);
         using Socket socket = await _server.AcceptAsync();
-        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(
-            socket, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(socket, default).Bounded();
         Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
         if (isTaken)
         {

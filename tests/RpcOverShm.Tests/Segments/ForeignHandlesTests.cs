@@ -140,10 +140,10 @@ public class ForeignHandlesTests
     [Test]
     public void Close_OfAClosedSocket_DoesNothing()
     {
-        Socket socket = UnixSockets.New();
-        socket.Dispose();
+        var wire = new SocketWire(UnixSockets.New());
+        wire.Dispose();
 
-        Assert.That(() => _handles.Close(new SocketWire(socket)), Throws.Nothing);
+        Assert.That(() => _handles.Close(wire), Throws.Nothing);
     }
 
     private sealed class SlowHandle : SafeHandle
