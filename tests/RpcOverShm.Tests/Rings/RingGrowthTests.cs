@@ -1,6 +1,7 @@
 using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Rings;
 
@@ -226,7 +227,7 @@ public unsafe class RingGrowthTests
     public void Reader_OfAMoveToARingWithHoles_SaysSo_AndTouchesNone()
     {
         using SharedSegment own = SharedSegment.Create(Second, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(Descriptors.Duplicate(own.Handle), Second);
+        using SharedSegment view = MappedSegment.ViewOf(own, Second);
         var reader = new RingReader(_ring.Producer.Own, view);
         *(RecordHeader*)own.Data = new RecordHeader(0, RecordHeader.MovedKind, 0, 0, 0, 0);
         own.Tail = 48;
