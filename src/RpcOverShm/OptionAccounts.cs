@@ -1,4 +1,3 @@
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm;

@@ -1,6 +1,5 @@
 using System.Security.Claims;
 using Grpc.Core;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm;

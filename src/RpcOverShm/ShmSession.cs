@@ -6,8 +6,6 @@ using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
-using RpcOverShm.Links;
-using RpcOverShm.Segments;
 using RpcOverShm.Servers;
 using RpcOverShm.Systems;
 

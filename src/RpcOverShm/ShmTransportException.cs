@@ -1,4 +1,3 @@
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm;

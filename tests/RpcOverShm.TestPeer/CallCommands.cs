@@ -1,6 +1,5 @@
 using System.Globalization;
 using Grpc.Core;
-using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;

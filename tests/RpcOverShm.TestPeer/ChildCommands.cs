@@ -3,7 +3,6 @@ using System.Diagnostics;
 using System.Globalization;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer;
 

@@ -3,7 +3,6 @@ using System.Globalization;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer;
 

@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Testing;
 

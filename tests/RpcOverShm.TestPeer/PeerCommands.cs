@@ -1,5 +1,4 @@
 using System.Globalization;
-using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
 using RpcOverShm.TestPeer.Soak;
 using RpcOverShm.TestPeer.Traces;

@@ -2,7 +2,6 @@ using System.Globalization;
 using Grpc.Core;
 using Grpc.Reflection;
 using Grpc.Reflection.V1Alpha;
-using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
 using RpcOverShm.Servers;
 using RpcOverShm.Testing;

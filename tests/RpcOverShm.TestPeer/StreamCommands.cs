@@ -1,5 +1,4 @@
 using System.Globalization;
-using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Testing;
 

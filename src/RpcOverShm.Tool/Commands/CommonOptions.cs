@@ -1,7 +1,6 @@
 using System.CommandLine;
 using System.CommandLine.Completions;
 using Google.Protobuf.Reflection;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 using RpcOverShm.Tool.Json;
 using RpcOverShm.Tool.Output;

@@ -1,5 +1,4 @@
 using System.CommandLine;
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Tool.Doctor;
 using RpcOverShm.Tool.Output;

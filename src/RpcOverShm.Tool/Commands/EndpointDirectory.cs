@@ -1,4 +1,3 @@
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Systems;
 using RpcOverShm.Tool.Output;

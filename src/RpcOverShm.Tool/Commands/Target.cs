@@ -1,5 +1,4 @@
 using Grpc.Core;
-using RpcOverShm.Linux;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Reflection;
 

@@ -1,7 +1,6 @@
 using System.CommandLine;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tool.Output;
 using RpcOverShm.Tool.Top;

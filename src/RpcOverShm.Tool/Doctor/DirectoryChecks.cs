@@ -1,6 +1,4 @@
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Tool.Commands;
 
 namespace RpcOverShm.Tool.Doctor;

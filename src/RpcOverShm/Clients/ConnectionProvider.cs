@@ -1,5 +1,4 @@
 using RpcOverShm.Connections;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Clients;

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Clients;

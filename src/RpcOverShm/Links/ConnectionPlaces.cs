@@ -1,6 +1,5 @@
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;

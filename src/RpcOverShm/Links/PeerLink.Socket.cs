@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;

@@ -1,6 +1,5 @@
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;

@@ -1,5 +1,4 @@
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;

@@ -147,7 +147,10 @@ internal static unsafe class DescriptorPassing
             "Cannot pass the shared memory to the other process: the processes of user "
             + $"{LinuxNative.GetEffectiveUserId()} have as many descriptors on their way through sockets as "
             + "one of them may open (ETOOMANYREFS). Find the process of this user that sends descriptors "
-            + "nobody receives, or raise the limit of open files (ulimit -n).") { IsShortage = true },
+            + "nobody receives, or raise the limit of open files (ulimit -n).")
+        {
+            IsShortage = true,
+        },
         LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS =>
             new SegmentException($"Cannot write the rendezvous socket: {why}.") { IsShortage = true },
         _ => new IOException($"Cannot write the rendezvous socket: {why}."),

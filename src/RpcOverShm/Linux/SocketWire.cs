@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Linux;

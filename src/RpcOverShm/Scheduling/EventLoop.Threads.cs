@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Scheduling;

@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Connections;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;

@@ -1,7 +1,5 @@
-using System.Globalization;
 using System.Text;
 using Grpc.Core;
-using RpcOverShm.Links;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Servers;

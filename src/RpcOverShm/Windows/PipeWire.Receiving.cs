@@ -1,6 +1,5 @@
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Windows;
 

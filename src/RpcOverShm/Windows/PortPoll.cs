@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Systems;

@@ -1,5 +1,4 @@
 using RpcOverShm.FunctionalTests.Hostile;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

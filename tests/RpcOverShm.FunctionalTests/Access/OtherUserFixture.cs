@@ -1,6 +1,5 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

@@ -4,8 +4,6 @@ using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

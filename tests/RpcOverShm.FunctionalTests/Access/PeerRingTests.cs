@@ -5,7 +5,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Access;
 

@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

@@ -1,7 +1,5 @@
 using System.Net.Sockets;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

@@ -6,9 +6,7 @@ using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

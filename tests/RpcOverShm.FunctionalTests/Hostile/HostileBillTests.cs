@@ -1,6 +1,5 @@
 using System.Globalization;
 using RpcOverShm.FunctionalTests.TwoProcess;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 

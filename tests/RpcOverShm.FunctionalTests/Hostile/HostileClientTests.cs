@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.TestPeer.Raw;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

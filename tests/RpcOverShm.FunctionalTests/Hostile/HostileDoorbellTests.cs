@@ -4,7 +4,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -5,7 +5,6 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The base of fixtures with a channel whose server the test plays. Fails a test that logs errors.</summary>

@@ -1,8 +1,6 @@
 using System.Net.Sockets;
-using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -4,7 +4,6 @@ using Microsoft.Win32.SafeHandles;
 using RpcOverShm.FunctionalTests.TwoProcess;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

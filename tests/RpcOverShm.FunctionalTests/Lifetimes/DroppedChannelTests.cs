@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 

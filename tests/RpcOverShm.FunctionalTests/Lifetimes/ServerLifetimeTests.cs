@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]

@@ -2,9 +2,7 @@ using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.Limits;
 

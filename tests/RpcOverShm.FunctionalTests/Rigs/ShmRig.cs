@@ -1,6 +1,5 @@
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
-using RpcOverShm.Linux;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Rigs;

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Streams that their user drops without disposing them.</summary>

@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Many streams of one process, all of which wait.</summary>

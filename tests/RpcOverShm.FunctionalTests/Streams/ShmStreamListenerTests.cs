@@ -1,5 +1,4 @@
 using RpcOverShm.FunctionalTests.Connectivity;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.Streams;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Both ends of a stream in this process.</summary>

@@ -1,6 +1,5 @@
 using NUnit.Framework.Interfaces;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Support;
 

@@ -1,5 +1,4 @@
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

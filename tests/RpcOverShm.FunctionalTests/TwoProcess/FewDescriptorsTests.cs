@@ -7,7 +7,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

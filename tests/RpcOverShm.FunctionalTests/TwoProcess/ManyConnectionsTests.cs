@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.FunctionalTests.Hostile;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

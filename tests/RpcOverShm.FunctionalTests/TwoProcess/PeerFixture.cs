@@ -1,4 +1,3 @@
-using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;

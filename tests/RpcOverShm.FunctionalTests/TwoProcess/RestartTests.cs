@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

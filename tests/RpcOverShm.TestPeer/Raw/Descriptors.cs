@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using NUnit.Framework;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer.Raw;
 

@@ -1,7 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.TestPeer.Raw;
 

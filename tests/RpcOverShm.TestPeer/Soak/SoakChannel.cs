@@ -1,5 +1,4 @@
 using Grpc.Core;
-using RpcOverShm.Linux;
 
 namespace RpcOverShm.TestPeer.Soak;
 

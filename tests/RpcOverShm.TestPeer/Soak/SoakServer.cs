@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using Grpc.Core;
-using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Soak;
 

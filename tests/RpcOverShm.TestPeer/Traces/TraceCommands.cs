@@ -1,4 +1,3 @@
-using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer.Traces;

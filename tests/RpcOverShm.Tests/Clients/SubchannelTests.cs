@@ -3,7 +3,6 @@ using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
-using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;

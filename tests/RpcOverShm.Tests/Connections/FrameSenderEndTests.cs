@@ -2,7 +2,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Connections;

@@ -3,9 +3,7 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.Tests.Connections;
 

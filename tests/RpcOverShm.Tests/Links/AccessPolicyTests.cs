@@ -1,6 +1,4 @@
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 

@@ -6,9 +6,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 

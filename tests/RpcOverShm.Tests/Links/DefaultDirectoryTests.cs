@@ -5,7 +5,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 

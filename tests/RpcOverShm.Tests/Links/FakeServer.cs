@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Links;

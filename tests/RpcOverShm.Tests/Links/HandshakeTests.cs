@@ -1,9 +1,7 @@
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -5,7 +5,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 

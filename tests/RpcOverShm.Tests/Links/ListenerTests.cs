@@ -4,7 +4,6 @@ using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 

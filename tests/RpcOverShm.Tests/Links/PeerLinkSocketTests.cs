@@ -4,8 +4,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

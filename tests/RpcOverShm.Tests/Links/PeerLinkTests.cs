@@ -3,9 +3,7 @@ using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Signals;
 
 namespace RpcOverShm.Tests.Links;

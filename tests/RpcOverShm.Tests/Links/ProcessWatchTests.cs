@@ -6,7 +6,6 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 

@@ -1,6 +1,5 @@
 using System.Security.Cryptography;
 using System.Text;
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
 
 namespace RpcOverShm.Tests.Links;

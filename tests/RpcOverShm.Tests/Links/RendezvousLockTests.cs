@@ -1,8 +1,6 @@
 using System.Text;
 using Microsoft.Win32.SafeHandles;
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -1,9 +1,7 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.TestPeer.Raw;
 using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Links;

@@ -1,7 +1,5 @@
 using System.Net.Sockets;
-using RpcOverShm.Links;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 

@@ -7,7 +7,6 @@ using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
-using RpcOverShm.TestPeer.Raw;
 
 namespace RpcOverShm.Tests.Links;
 

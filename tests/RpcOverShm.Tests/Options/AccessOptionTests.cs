@@ -1,5 +1,3 @@
-using RpcOverShm.Linux;
-
 namespace RpcOverShm.Tests.Options;
 
 /// <summary>Options that name users and groups are checked when they are read; the error names the option.</summary>

@@ -1,5 +1,4 @@
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Rings;

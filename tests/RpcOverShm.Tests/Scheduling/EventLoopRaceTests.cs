@@ -1,6 +1,4 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;

@@ -1,6 +1,5 @@
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 

@@ -3,7 +3,6 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Segments;

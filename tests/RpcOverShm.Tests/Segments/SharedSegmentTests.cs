@@ -1,5 +1,4 @@
 using Microsoft.Win32.SafeHandles;
-using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 

@@ -1,5 +1,4 @@
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 

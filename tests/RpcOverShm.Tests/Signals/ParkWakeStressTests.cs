@@ -1,6 +1,5 @@
 using RpcOverShm.Linux;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Rings;
 

@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Tests.Signals;

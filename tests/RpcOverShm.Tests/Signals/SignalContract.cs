@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using RpcOverShm.Linux;
-using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
 

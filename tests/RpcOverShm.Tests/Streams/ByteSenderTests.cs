@@ -1,6 +1,5 @@
 using System.Buffers;
 using RpcOverShm.Protocol;
-using RpcOverShm.Segments;
 using RpcOverShm.Streams;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;

@@ -1,7 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Segments;
 using RpcOverShm.Streams;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;

@@ -29,20 +29,6 @@ internal static unsafe class Handles
     public static KernelHandle SectionOf(FileStream file) => new(WindowsNative.CreateFileMappingW(
         file.SafeFileHandle.DangerousGetHandle(), null, WindowsNative.PageReadOnly, 0, 0, name: null));
 
-    private static void DEBUG(SafeHandle handle, uint rights)
-    {
-        uint* info = stackalloc uint[16]; uint r;
-        WindowsNative.NtQueryObject(handle.DangerousGetHandle(), 0, info, 56, &r);
-        string s = $"granted {info[1]:x}";
-        foreach (uint m in (uint[])[0x100000, 0x100002, 0x1, 0x3, 0x20000, 0x40002])
-        {
-            nint c = KernelHandle.Duplicate(null, handle.DangerousGetHandle(), null, m);
-            uint g = 0; if (c != 0) { WindowsNative.NtQueryObject(c, 0, info, 56, &r); g = info[1]; }
-            s += $" ask {m:x}: {c != 0} {g:x};";
-        }
-        Console.WriteLine($"DBG {rights:x} {s}");
-    }
-
     /// <summary>Writes bytes to the pipe of a wire, past its messages.</summary>
     public static void SendRaw(Wire wire, ReadOnlySpan<byte> bytes)
     {
@@ -55,7 +41,6 @@ internal static unsafe class Handles
     /// <summary>Returns whether a handle can be duplicated with these rights.</summary>
     public static bool CanHave(SafeHandle handle, uint rights)
     {
-        DEBUG(handle, rights);
         using var wider = new KernelHandle(
             KernelHandle.Duplicate(null, handle.DangerousGetHandle(), null, rights));
         return !wider.IsInvalid;

@@ -23,7 +23,7 @@ internal sealed class PeerOfTest : IDisposable
         UseShellExecute = false,
     })!);
 
-    public PeerProcess Open()
+    public WatchedProcess Open()
     {
         var handle = new KernelHandle(WindowsNative.OpenProcess(
             WindowsNative.Synchronize | WindowsNative.ProcessQueryLimited, inherit: 0, Id));

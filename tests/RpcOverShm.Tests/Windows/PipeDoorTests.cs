@@ -1,7 +1,6 @@
 using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 using RpcOverShm.Windows;
 
 namespace RpcOverShm.Tests.Windows;

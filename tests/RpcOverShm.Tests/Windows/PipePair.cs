@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Windows;
 

@@ -34,7 +34,7 @@ public sealed unsafe class PipeWireTests : IDisposable
             Assert.That(wire.Peer.ProcessId, Is.EqualTo(Environment.ProcessId));
             Assert.That(wire.Peer.IsOwnUser);
             Assert.That(wire.IsMember(new Account("S-1-5-32-1")), Is.False);
-            using PeerProcess? process = wire.OpenProcess(out string? problem);
+            using WatchedProcess? process = wire.OpenProcess(out string? problem);
             Assert.That(problem, Is.Null);
             Assert.That(process!.HasExited, Is.False);
         }

@@ -1,6 +1,5 @@
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Windows;
 
@@ -88,7 +87,7 @@ public sealed class PollTests(bool isDoor) : IDisposable
     public void Wait_WithTheEndOfAProcess_TellsIt()
     {
         using var child = PeerOfTest.Start();
-        using PeerProcess process = child.Open();
+        using WatchedProcess process = child.Open();
         _poll.Add(process, _ => _told.Release());
         Assert.That(_told.Wait(20), Is.False);
 
@@ -103,7 +102,7 @@ public sealed class PollTests(bool isDoor) : IDisposable
     public void Add_OfAProcessThatHasEnded_TellsIt()
     {
         using var child = PeerOfTest.Start();
-        using PeerProcess process = child.Open();
+        using WatchedProcess process = child.Open();
         child.Kill();
 
         _poll.Add(process, _ => _told.Release());

@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Windows;
 

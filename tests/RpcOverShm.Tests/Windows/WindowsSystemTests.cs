@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Windows;
 

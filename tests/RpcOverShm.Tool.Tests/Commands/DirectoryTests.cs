@@ -1,6 +1,5 @@
 using System.Text.Json;
 using System.Text.RegularExpressions;
-using RpcOverShm.Linux;
 using RpcOverShm.Testing;
 using RpcOverShm.Tool.Commands;
 using RpcOverShm.Tool.Output;

@@ -1,7 +1,6 @@
 using Google.Protobuf.Reflection;
 using Grpc.HealthCheck;
 using Grpc.Reflection;
-using RpcOverShm.Linux;
 using RpcOverShm.MessagePack;
 using RpcOverShm.Testing;
 using FormerReflection = Grpc.Reflection.V1Alpha.ServerReflection;
