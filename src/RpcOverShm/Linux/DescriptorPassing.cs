@@ -26,7 +26,9 @@ internal static unsafe class DescriptorPassing
     /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
     /// message is far smaller than a socket buffer.
     /// </summary>
-    /// <exception cref="IOException">The peer is gone, or the buffer is full nevertheless; HResult is the errno.</exception>
+    /// <exception cref="IOException">
+    /// The peer is gone, or the buffer is full nevertheless; HResult is the errno.
+    /// </exception>
     /// <exception cref="SegmentException">The system lacks something, so a later call may succeed.</exception>
     public static void Send(SafeHandle socket, ReadOnlySpan<byte> message, SafeHandle? descriptor)
     {

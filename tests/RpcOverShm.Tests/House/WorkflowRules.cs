@@ -19,14 +19,15 @@ internal static partial class WorkflowRules
 
     /// <summary>Returns the names of the steps of the script.</summary>
     public static IReadOnlySet<string> StepsOf(SourceFile script) =>
-        Steps(script).Select(step => step.Name).ToHashSet();
+        script.Lines.Select(line => Step().Match(line)).Where(match => match.Success)
+            .Select(match => match.Groups["name"].Value).ToHashSet();
 
-    /// <summary>Steps that name a file or a project that is not there.</summary>
-    public static IEnumerable<string> CheckSteps(SourceFile script, Func<string, bool> exists) =>
-        from step in Steps(script)
-        from word in step.Command.Split(' ')
-        where word.Contains('/', StringComparison.Ordinal) && !exists(word)
-        select script.At(step.Line, $"The step '{step.Name}' names {word}, which is not there.");
+    /// <summary>Files and projects that the script names, and that are not there.</summary>
+    public static IEnumerable<string> CheckNames(SourceFile script, Func<string, bool> exists) =>
+        from line in script.Lines.Index()
+        from Match match in Named().Matches(line.Item)
+        where !exists(match.Value)
+        select script.At(line.Index + 1, $"There is no {match.Value}.");
 
     /// <summary>Whatever the workflow does or names that it should not, and the systems that it lacks.</summary>
     public static IEnumerable<string> Check(
@@ -105,14 +106,12 @@ internal static partial class WorkflowRules
         where match.Success
         select (line.Index + 1, match.Groups["value"].Value);
 
-    private static IEnumerable<(int Line, string Name, string Command)> Steps(SourceFile script) =>
-        from line in script.Lines.Index()
-        let match = Step().Match(line.Item)
-        where match.Success
-        select (line.Index + 1, match.Groups["name"].Value, match.Groups["command"].Value);
-
-    [GeneratedRegex("""^step ("(?<name>[^"]+)"|(?<name>[^" ]+)) (?<command>.+)$""")]
+    [GeneratedRegex("""^step ("(?<name>[^"]+)"|(?<name>[^" ]+)) .+$""")]
     private static partial Regex Step();
+
+    // A file in one of the folders. What a variable completes is none.
+    [GeneratedRegex(@"(?<![\w/.])(eng|perf|proto|samples|src|tests)/[\w./-]*\w")]
+    private static partial Regex Named();
 
     // Packages are installed by root.
     [GeneratedRegex("""^(sudo -E env "PATH=\$PATH" )?\.ci/run( (?<word>--skip|"[\w ,']+"|[\w-]+))*$""")]

@@ -44,8 +44,8 @@ public class WorkflowTests
         Repository.Exists));
 
     [Test]
-    public void Steps_OfThisRepository_NameFilesThatAreThere() =>
-        Findings.AssertNone(WorkflowRules.CheckSteps(Repository.Read(".ci/run"), Repository.Exists));
+    public void Script_OfThisRepository_NamesFilesThatAreThere() =>
+        Findings.AssertNone(WorkflowRules.CheckNames(Repository.Read(".ci/run"), Repository.Exists));
 
     [Test]
     public void Check_OfAGoodWorkflow_FindsNothing() => Assert.That(Check(Good), Is.Empty);
@@ -73,14 +73,15 @@ public class WorkflowTests
     }
 
     [Test]
-    public void CheckSteps_OfAStepThatNamesWhatIsNotThere_FindsIt()
+    public void CheckNames_OfAScriptThatNamesWhatIsNotThere_FindsIt()
     {
-        var script = new SourceFile("run", "step build build\nstep \"two words\" tests/Gone/run short\n");
+        var script = new SourceFile(
+            "run", "dotnet test \"tests/$what\"\nstep build tests/Here/run\nstep \"two words\" tests/Gone/run short\n");
 
         Assert.That(WorkflowRules.StepsOf(script), Is.EquivalentTo(["build", "two words"]));
         Assert.That(
-            WorkflowRules.CheckSteps(script, path => path != "tests/Gone/run"),
-            Is.EqualTo(["run(2): The step 'two words' names tests/Gone/run, which is not there."]));
+            WorkflowRules.CheckNames(script, path => path == "tests/Here/run"),
+            Is.EqualTo(["run(3): There is no tests/Gone/run."]));
     }
 
     private static IEnumerable<string> Check(string workflow) => WorkflowRules.Check(

@@ -1,6 +1,7 @@
 using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Rings;
 
@@ -16,7 +17,7 @@ public unsafe class RingGrowthTests
     [TearDown]
     public void Dispose() => _ring.Dispose();
 
-    [Test]
+    [Test, LinuxOnly("A memory file gets its memory later; a section has all of it.")]
     public void Segment_WithTwoRings_BeginsWithMemoryForTheFirst()
     {
         using SharedSegment segment = SharedSegment.Create(Second, Guid.Empty);
@@ -27,7 +28,7 @@ public unsafe class RingGrowthTests
         Assert.That(FileFacts.OfDescriptor(segment.Handle).AllocatedBytes, Is.EqualTo(4096 + First + Second));
     }
 
-    [Test]
+    [Test, LinuxOnly("A system call filter.")]
     public void Segment_OnAKernelThatGivesNoMemoryLater_HasAllOfItAtOnce()
     {
         using SharedSegment segment = SharedSegment.Create(
@@ -222,11 +223,11 @@ public unsafe class RingGrowthTests
         }
     }
 
-    [Test]
+    [Test, LinuxOnly("Holes of a memory file; a section has none.")]
     public void Reader_OfAMoveToARingWithHoles_SaysSo_AndTouchesNone()
     {
         using SharedSegment own = SharedSegment.Create(Second, Guid.Empty);
-        using SharedSegment view = SharedSegment.Open(Descriptors.Duplicate(own.Handle), Second);
+        using SharedSegment view = MappedSegment.ViewOf(own, Second);
         var reader = new RingReader(_ring.Producer.Own, view);
         *(RecordHeader*)own.Data = new RecordHeader(0, RecordHeader.MovedKind, 0, 0, 0, 0);
         own.Tail = 48;

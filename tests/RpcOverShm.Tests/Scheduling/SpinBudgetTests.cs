@@ -69,7 +69,7 @@ public class SpinBudgetTests
 
     // With a burst in each wait there are more than a hundred checks. A wait that a thread gives up stands for a sleep,
     // after which the system could place it on another processor; without the rule for that there are next to none.
-    [Test]
+    [Test, LinuxOnly("Threads that share a processor by sched_setaffinity.")]
     public void SpinUntil_WhatAThreadOnTheSameProcessorDoes_YieldsAndSleepsInsteadOfPausing()
     {
         const int Rounds = 2000;

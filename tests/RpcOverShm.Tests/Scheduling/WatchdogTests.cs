@@ -101,7 +101,7 @@ public class WatchdogTests
         await inner.Ended.Bounded();
     }
 
-    [Test]
+    [Test, LinuxOnly("Threads are counted by name in /proc.")]
     public async Task Look_OfAll_RunsOnTheOneThreadOfTheWatchdog()
     {
         Watched[] all = [.. Enumerable.Range(0, 5).Select(_ => new Watched(looks: 2))];

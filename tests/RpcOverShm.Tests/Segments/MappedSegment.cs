@@ -1,4 +1,5 @@
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Windows;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -11,7 +12,7 @@ internal sealed class MappedSegment : IDisposable
     public MappedSegment(long ringCapacity)
     {
         Own = SharedSegment.Create(ringCapacity, Guid.NewGuid());
-        View = SharedSegment.Open(Descriptors.Duplicate(Own.Handle), ringCapacity);
+        View = ViewOf(Own, ringCapacity);
         Own.ReleaseHandle();
     }
 
@@ -20,6 +21,10 @@ internal sealed class MappedSegment : IDisposable
 
     /// <summary>The peer's read-only mapping.</summary>
     public SharedSegment View { get; }
+
+    /// <summary>Maps a segment as the peer does, with a handle as it receives one.</summary>
+    public static SharedSegment ViewOf(SharedSegment own, long ringCapacity) => SharedSegment.Open(
+        OperatingSystem.IsWindows() ? Handles.OfPeer(own.Handle) : Descriptors.Duplicate(own.Handle), ringCapacity);
 
     public void Dispose()
     {

@@ -4,6 +4,7 @@ using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Windows;
 
 namespace RpcOverShm.Tests.Segments;
 
@@ -57,7 +58,7 @@ public class SharedPageTests
         Assert.That(read, Is.EqualTo(200));
     }
 
-    [Test]
+    [Test, LinuxOnly("Seals of a memory file.")]
     public void Open_OfAnUnsealedFileOrAnotherSize_IsRefused()
     {
         Assert.That(
@@ -68,7 +69,7 @@ public class SharedPageTests
             Throws.TypeOf<SegmentException>().With.Message.Contains("4096 bytes"));
     }
 
-    [Test]
+    [Test, LinuxOnly("Seals of a memory file.")]
     public void Descriptor_OfAPage_CannotBeMappedForWriting()
     {
         using SharedPage own = SharedPage.Create();
@@ -78,6 +79,7 @@ public class SharedPageTests
             Throws.TypeOf<SegmentException>());
     }
 
-    private static SafeFileHandle Copy(SafeHandle descriptor) => new(
-        LinuxNative.FCntl(descriptor, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
+    private static SafeHandle Copy(SafeHandle handle) => OperatingSystem.IsWindows()
+        ? Handles.OfPeer(handle)
+        : new SafeFileHandle(LinuxNative.FCntl(handle, LinuxNative.FDuplicateCloexec, 0), ownsHandle: true);
 }

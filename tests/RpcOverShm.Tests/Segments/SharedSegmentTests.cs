@@ -40,7 +40,7 @@ public unsafe class SharedSegmentTests
         Assert.That(segment.View.RingCapacity, Is.EqualTo(Capacity));
     }
 
-    [Test]
+    [Test, LinuxOnly("The protection of a mapping is read in /proc.")]
     public void Open_InThePeer_MapsReadOnly()
     {
         using var segment = new MappedSegment(Capacity);
@@ -49,7 +49,7 @@ public unsafe class SharedSegmentTests
         Assert.That(ProtectionAt(segment.Own.Data), Does.StartWith("rw-s"));
     }
 
-    [Test]
+    [Test, LinuxOnly("A descriptor of a pipe.")]
     public void Open_OfRefusedDescriptor_ClosesIt()
     {
         SafeFileHandle pipe = Descriptors.Pipe();
@@ -69,7 +69,7 @@ public unsafe class SharedSegmentTests
         Assert.That(segment.Own.Data[0], Is.EqualTo(1));
     }
 
-    [Test]
+    [Test, LinuxOnly("Mappings are counted in /proc.")]
     public void Dispose_Twice_UnmapsOnce()
     {
         SharedSegment segment = SharedSegment.Create(Capacity, Guid.Empty);
@@ -81,7 +81,7 @@ public unsafe class SharedSegmentTests
         Assert.That(ProcessResources.CountSegmentMappings(), Is.EqualTo(mapped - 1));
     }
 
-    [Test]
+    [Test, LinuxOnly("Descriptors and mappings are counted in /proc.")]
     public void Dispose_OfManySegments_ReturnsDescriptorsAndMappingsToWhereTheyBegan()
     {
         int descriptors = ProcessResources.CountSegmentDescriptors();
@@ -98,7 +98,7 @@ public unsafe class SharedSegmentTests
         Assert.That(ProcessResources.CountSegmentMappings(), Is.EqualTo(mappings));
     }
 
-    [Test]
+    [Test, LinuxOnly("Descriptors and mappings are counted in /proc.")]
     public void Counting_WhileASegmentLives_SeesIt()
     {
         // The test above would also pass if the counters saw nothing at all.

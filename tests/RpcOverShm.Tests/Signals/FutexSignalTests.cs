@@ -3,7 +3,6 @@ using RpcOverShm.Linux;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>The futex signal on kernels that can wait for two words at once (futex_waitv).</summary>
-[LinuxOnly("Futexes.")]
 public class FutexSignalTests : SignalContract
 {
     [OneTimeSetUp]

@@ -9,6 +9,7 @@ namespace RpcOverShm.Tests.Signals;
 /// Ring and signal together, as a connection uses them: a producer and a consumer sleep whenever they can, with random
 /// delays around the moment of parking. A sleep that times out although there is data or space is a lost wake-up.
 /// </summary>
+[LinuxOnly("Futexes.")]
 public class ParkWakeStressTests
 {
     private const int Capacity = 4096;

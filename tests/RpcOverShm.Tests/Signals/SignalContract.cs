@@ -9,6 +9,7 @@ namespace RpcOverShm.Tests.Signals;
 /// The contract of every signal. The sleepers sleep on the peer's read-only mapping; the other side wakes them through
 /// its own mapping and its own instance, as in another process.
 /// </summary>
+[LinuxOnly("Sleepers are found in /proc. The signal of Windows has SemaphoreSignalTests.")]
 public abstract class SignalContract
 {
     private static readonly TimeSpan s_long = TimeSpan.FromMinutes(5);

@@ -5,6 +5,7 @@ using RpcOverShm.Windows;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Addresses as names of pipes, and those that have no counterpart.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public class PipeAddressTests
 {

@@ -6,6 +6,7 @@ using RpcOverShm.Windows;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Doors of named pipes: bursts of clients, names that are taken, and the end.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public class PipeDoorTests
 {

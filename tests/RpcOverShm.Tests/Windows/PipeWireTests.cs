@@ -7,6 +7,7 @@ using RpcOverShm.Windows;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Wires over named pipes: messages with handles, doorbells, ends, and hostile peers.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public sealed unsafe class PipeWireTests : IDisposable
 {

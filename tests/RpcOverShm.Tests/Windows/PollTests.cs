@@ -5,8 +5,8 @@ namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Both polls: what they tell, and what they leave when they end.</summary>
 [SupportedOSPlatform("windows")]
-[TestFixture(true)]
-[TestFixture(false)]
+[WindowsFixture(true)]
+[WindowsFixture(false)]
 public sealed class PollTests(bool isDoor) : IDisposable
 {
     private readonly PipePair _pair = new();

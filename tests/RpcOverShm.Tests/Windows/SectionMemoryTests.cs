@@ -5,6 +5,7 @@ using RpcOverShm.Windows;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Sections: what the other side sees, what nobody can do with them, and which are refused.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public unsafe class SectionMemoryTests
 {

@@ -6,6 +6,7 @@ using RpcOverShm.Windows;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>The signals of both sides of a link: who wakes whom, and what a peer cannot do.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public sealed unsafe class SemaphoreSignalTests : IDisposable
 {

@@ -5,6 +5,7 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Tests.Windows;
 
 /// <summary>The parts of the system without an object: accounts, clocks, private words, and the fence.</summary>
+[WindowsFixture]
 [SupportedOSPlatform("windows")]
 public class WindowsSystemTests
 {
