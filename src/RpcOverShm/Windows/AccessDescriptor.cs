@@ -25,10 +25,11 @@ internal sealed unsafe class AccessDescriptor
     ~AccessDescriptor() => WindowsNative.LocalFree(_descriptor);
 
     /// <summary>
-    /// Grants nothing: its list of rights is there and empty. Without it, the holder of a handle with few rights could
-    /// duplicate it with more.
+    /// Grants nobody anything of use. Without it, the holder of a handle with few rights could duplicate it with more.
+    /// The owner, which is the peer's user too, may always change the list of rights, unless the list names the rights
+    /// of owners: here, to read it.
     /// </summary>
-    public static AccessDescriptor OfNobody { get; } = new("D:P");
+    public static AccessDescriptor OfNobody { get; } = new("D:P(A;;RC;;;OW)");
 
     /// <summary>Attributes for a call that creates an object. The caller keeps this object alive meanwhile.</summary>
     public WindowsNative.SecurityAttributes Attributes => new()

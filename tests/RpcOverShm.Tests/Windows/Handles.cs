@@ -29,6 +29,14 @@ internal static unsafe class Handles
     public static KernelHandle SectionOf(FileStream file) => new(WindowsNative.CreateFileMappingW(
         file.SafeFileHandle.DangerousGetHandle(), null, WindowsNative.PageReadOnly, 0, 0, name: null));
 
+    /// <summary>Returns whether a handle can be duplicated so that it takes the wake-ups of a semaphore.</summary>
+    public static bool CanTake(SafeHandle handle)
+    {
+        // Wine grants a right of the standard ones, asked for alone, whatever the object's list says.
+        const uint Both = WindowsNative.Synchronize | WindowsNative.SemaphoreModifyState;
+        return CanHave(handle, Both) || (!IsWine && CanHave(handle, WindowsNative.Synchronize));
+    }
+
     /// <summary>Writes bytes to the pipe of a wire, past its messages.</summary>
     public static void SendRaw(Wire wire, ReadOnlySpan<byte> bytes)
     {

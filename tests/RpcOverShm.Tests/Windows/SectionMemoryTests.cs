@@ -10,6 +10,7 @@ namespace RpcOverShm.Tests.Windows;
 public unsafe class SectionMemoryTests
 {
     private const int Bytes = 1 << 20;
+    private const uint WriteDac = 0x0004_0000;
 
     [Test]
     public void Open_OfAnHonestSection_SeesWhatIsWritten()
@@ -35,7 +36,7 @@ public unsafe class SectionMemoryTests
     }
 
     [TestCase(WindowsNative.SectionQuery | WindowsNative.SectionMapRead | Handles.SectionMapWrite)]
-    [TestCase(WindowsNative.SectionMapRead | 0x0004_0000u)] // WRITE_DAC
+    [TestCase(WindowsNative.SectionMapRead | WriteDac)]
     public void Handle_OfEitherSide_CannotGetMoreRights(uint rights)
     {
         using var own = SectionMemory.Create(Bytes);
@@ -44,6 +45,17 @@ public unsafe class SectionMemoryTests
         Assert.That(Handles.CanHave(own.Handle, rights), Is.False);
         Assert.That(Handles.CanHave(ofPeer, rights), Is.False);
         Assert.That(Handles.CanHave(ofPeer, WindowsNative.SectionMapRead), Is.True);
+    }
+
+    // As the owner's user, a peer could otherwise give itself all rights.
+    [Test]
+    public void Handle_OfThePeer_CannotChangeTheListOfRights()
+    {
+        Assume.That(Handles.IsWine, Is.False, "Wine does not know the rights of owners.");
+        using var own = SectionMemory.Create(Bytes);
+        using KernelHandle ofPeer = Handles.OfPeer(own.Handle);
+
+        Assert.That(Handles.CanHave(ofPeer, WriteDac), Is.False);
     }
 
     [Test]
