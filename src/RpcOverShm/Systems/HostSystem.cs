@@ -5,8 +5,8 @@ namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The differences of operating systems, but for what one connection has: <see cref="Wire"/>,
-/// <see cref="MappedMemory"/>, <see cref="ISignal"/>. There is one room for each system, with one implementation of this
-/// class. All members are thread-safe. Each is a system call or more, so a virtual call does not count.
+/// <see cref="MappedMemory"/>, <see cref="ISignal"/>. There is one room for each system, with one implementation of
+/// this class. All members are thread-safe. Each is a system call or more, so a virtual call does not count.
 /// </summary>
 internal abstract unsafe class HostSystem
 {
