@@ -76,6 +76,7 @@ internal static class ClientHandshake
         IOException? unsent = null;
         try
         {
+            address = address.Resolve();
             wire = await HostSystem.Current.ConnectAsync(address, settings.Logger, timeout.Token).ConfigureAwait(false);
             PeerIdentity server = CheckOwner(wire, settings, address);
             var id = Guid.NewGuid();

@@ -43,6 +43,7 @@ internal sealed class Listener : IAsyncDisposable
         Door? door = null;
         try
         {
+            address = address.Resolve();
             door = HostSystem.Current.Listen(address, settings.Access, settings.Logger);
             var doorman = new Doorman(door, settings, onConnected);
             if (doorman.TryStart() is { } problem)

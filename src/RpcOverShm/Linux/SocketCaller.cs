@@ -13,9 +13,8 @@ internal static class SocketCaller
     /// <summary>As <see cref="HostSystem.ConnectAsync"/>.</summary>
     public static async Task<Wire> ConnectAsync(SocketAddress address, ILogger logger, CancellationToken token)
     {
-        address = address.Resolve();
         address.Default?.ReportOnce(logger);
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Socket socket = Create();
         var wire = new SocketWire(socket);
         try
         {
@@ -26,6 +25,18 @@ internal static class SocketCaller
         {
             ForeignHandles.Shared.Close(wire);
             throw;
+        }
+    }
+
+    private static Socket Create()
+    {
+        try
+        {
+            return new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        }
+        catch (SocketException exception)
+        {
+            throw new IOException(exception.Message, exception); // There is no descriptor free.
         }
     }
 

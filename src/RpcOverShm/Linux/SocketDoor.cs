@@ -57,7 +57,6 @@ internal sealed class SocketDoor : Door
         RendezvousLock? addressLock = null;
         try
         {
-            address = address.Resolve();
             address.Default?.ReportOnce(logger);
             SocketFile.PrepareDirectory(address, access);
             addressLock = TakeLock(address);
@@ -133,8 +132,12 @@ internal sealed class SocketDoor : Door
         return ((ListeningSocket)listening).TryAccept(out _);
     }
 
-    // The backlog may hold descriptors of clients.
-    public override void CloseFormer(Watchable former) => ForeignHandles.Shared.Close(former);
+    // Clients hear of the end at once. The backlog may hold descriptors of theirs.
+    public override void CloseFormer(Watchable former)
+    {
+        ((ListeningSocket)former).ShutDown();
+        ForeignHandles.Shared.Close(former);
+    }
 
     // The files stay.
     public override void EndListening()

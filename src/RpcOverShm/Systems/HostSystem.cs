@@ -147,13 +147,13 @@ internal abstract unsafe class HostSystem
     /// <exception cref="ArgumentException">The system does not allow it.</exception>
     public abstract RendezvousAddress AddressOfPath(string text, string path);
 
-    /// <summary>Begins to listen at an address. May wait for the file system.</summary>
+    /// <summary>Begins to listen at a resolved address. May wait for the file system.</summary>
     /// <exception cref="ConnectException">Another server or program has the address.</exception>
     /// <exception cref="IOException">The system refused a step.</exception>
     public abstract Door Listen(RendezvousAddress address, AccessPolicy access, ILogger logger);
 
     /// <summary>
-    /// Connects to the server at an address. Waits, as long as the token allows, for a server that is busy, and not for
+    /// Connects to the server at a resolved address. Waits, as long as the token allows, for a server that is busy, and not for
     /// one that is not there.
     /// </summary>
     /// <exception cref="ConnectException">There is no server, or it is closed to this user.</exception>
