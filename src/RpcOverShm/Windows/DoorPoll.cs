@@ -155,8 +155,9 @@ internal sealed class DoorPoll : EventPoll
                 case PipeListening listening:
                     return listening.TryTell(completion);
                 default:
-                    hasEnded = HasExited && !_isExitTold;
-                    _isExitTold = HasExited;
+                    bool hasExited = HasExited;
+                    hasEnded = hasExited && !_isExitTold;
+                    _isExitTold = hasExited;
                     return hasEnded;
             }
         }

@@ -131,7 +131,7 @@ internal sealed class PipeDoor : Door
         }
 
         string own = WindowsSystem.OwnSid;
-        return $"O:{own}D:P(D;;FA;;;NU)(A;;FA;;;{own})"
+        return $"O:{own}D:P(A;;FA;;;{own})"
             + string.Concat(others.Select(static one => $"(A;;{ClientRights};;;{one})"));
     }
 }

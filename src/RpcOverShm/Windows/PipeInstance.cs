@@ -30,6 +30,9 @@ internal sealed class PipeInstance(KernelHandle pipe) : IDisposable
         {
             _error = _connect.Connect(pipe, completion);
             _isStarted = true;
+
+            // The system resets the event when an operation begins: it may have told of another one.
+            _ = WindowsNative.SetEvent(completion);
         }
     }
 

@@ -143,6 +143,11 @@ internal sealed unsafe partial class PipeWire
             {
                 BeginRead(completion);
                 TakeResult();
+                if (completion != 0)
+                {
+                    // The system resets the event when an operation begins: it may have told of another one.
+                    _ = WindowsNative.SetEvent(completion);
+                }
             }
 
             if (_isTold || !HasSomething(orLook: false))

@@ -45,7 +45,7 @@ internal sealed unsafe class PortPoll : EventPoll
         if (watched is PipeWire wire)
         {
             wire.BeginWatch(watch: null);
-            if (wire.Bind(_port, ref own) is { } reason)
+            if (TryBind(wire, ref own) is { } reason)
             {
                 return reason;
             }
@@ -76,6 +76,18 @@ internal sealed unsafe class PortPoll : EventPoll
         }
 
         return null;
+    }
+
+    private string? TryBind(PipeWire wire, ref nuint own)
+    {
+        try
+        {
+            return wire.Bind(_port, ref own);
+        }
+        catch (ObjectDisposedException)
+        {
+            return "it is closed";
+        }
     }
 
     public override void Remove(Watchable watched)

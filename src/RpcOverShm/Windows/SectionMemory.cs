@@ -24,7 +24,9 @@ internal sealed unsafe class SectionMemory : MappedMemory
     private SectionMemory(nint address, long sizeBytes, SafeHandle handle)
         : base(address, sizeBytes) => _handle = handle;
 
-    public override SafeHandle Handle => _handle;
+    public override SafeHandle Handle => _handle.IsClosed
+        ? throw new InvalidOperationException("The handle was passed and released.")
+        : _handle;
 
     /// <summary>Creates a section of this process and maps it for writing.</summary>
     /// <exception cref="SegmentException">The system refused a step.</exception>

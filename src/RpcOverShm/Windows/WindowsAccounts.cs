@@ -46,13 +46,21 @@ internal static unsafe class WindowsAccounts
         }
 
         nint token;
-        int isOpen = WindowsNative.OpenThreadToken(
-            WindowsNative.CurrentThread, WindowsNative.TokenQuery, asSelf: 1, &token);
-        int error = Marshal.GetLastPInvokeError();
-        if (WindowsNative.RevertToSelf() == 0)
+        int isOpen;
+        int error;
+        try
         {
-            // The thread would go on with the rights of a stranger.
-            Environment.FailFast($"RevertToSelf failed: {WindowsNative.LastErrorText()}.");
+            isOpen = WindowsNative.OpenThreadToken(
+                WindowsNative.CurrentThread, WindowsNative.TokenQuery, asSelf: 1, &token);
+            error = Marshal.GetLastPInvokeError();
+        }
+        finally
+        {
+            if (WindowsNative.RevertToSelf() == 0)
+            {
+                // The thread would go on with the rights of a stranger.
+                Environment.FailFast($"RevertToSelf failed: {WindowsNative.LastErrorText()}.");
+            }
         }
 
         return isOpen != 0

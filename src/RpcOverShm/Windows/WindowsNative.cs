@@ -124,6 +124,9 @@ internal static unsafe partial class WindowsNative
     public static partial int SetEvent(SafeHandle handle);
 
     [LibraryImport("kernel32")]
+    public static partial int SetEvent(nint handle);
+
+    [LibraryImport("kernel32")]
     public static partial int ResetEvent(SafeHandle handle);
 
     [LibraryImport("kernel32")]
