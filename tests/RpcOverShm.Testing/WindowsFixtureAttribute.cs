@@ -14,8 +14,11 @@ public sealed class WindowsFixtureAttribute(params object?[]? arguments)
     : TestFixtureAttribute(arguments), IFixtureBuilder2
 {
     IEnumerable<TestSuite> IFixtureBuilder.BuildFrom(ITypeInfo typeInfo) =>
-        OperatingSystem.IsWindows() ? BuildFrom(typeInfo) : [];
+        OperatingSystem.IsWindows() ? BuildFrom(typeInfo) : Empty(typeInfo);
 
     IEnumerable<TestSuite> IFixtureBuilder2.BuildFrom(ITypeInfo typeInfo, IPreFilter filter) =>
-        OperatingSystem.IsWindows() ? BuildFrom(typeInfo, filter) : [];
+        OperatingSystem.IsWindows() ? BuildFrom(typeInfo, filter) : Empty(typeInfo);
+
+    // Without any fixture, NUnit would build one of its own.
+    private static TestSuite[] Empty(ITypeInfo typeInfo) => [new TestFixture(typeInfo)];
 }

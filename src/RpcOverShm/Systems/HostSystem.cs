@@ -153,8 +153,8 @@ internal abstract unsafe class HostSystem
     public abstract Door Listen(RendezvousAddress address, AccessPolicy access, ILogger logger);
 
     /// <summary>
-    /// Connects to the server at a resolved address. Waits, as long as the token allows, for a server that is busy, and not for
-    /// one that is not there.
+    /// Connects to the server at a resolved address. Waits, as long as the token allows, for a server that is busy, and
+    /// not for one that is not there.
     /// </summary>
     /// <exception cref="ConnectException">There is no server, or it is closed to this user.</exception>
     /// <exception cref="IOException">The system refused a step.</exception>
