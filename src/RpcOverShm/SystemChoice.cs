@@ -14,6 +14,6 @@ internal static class SystemChoice
         "Usage", "CA2255", Justification = "Tests and tools enter the assembly at any room, which needs the system.")]
     internal static void Choose() => HostSystem.Choose(
         OperatingSystem.IsLinux() && LinuxSystem.IsProcessorSupported ? new LinuxSystem()
-        : OperatingSystem.IsWindows() ? new WindowsSystem()
+        : OperatingSystem.IsWindows() && Environment.Is64BitProcess ? new WindowsSystem()
         : null);
 }
