@@ -12,7 +12,7 @@ namespace RpcOverShm.Links;
 /// code: <see cref="ForeignHandles"/> closes sockets and descriptors, log entries are deferred, and the pool looks
 /// after the file. All listeners of the process share the thread, so each turn is short.
 /// </summary>
-internal sealed partial class Doorman : DescriptorSource
+internal sealed partial class Doorman : WatchableSource
 {
     private const string TimeoutOption = "HandshakeTimeout"; // the public option
 

@@ -116,7 +116,7 @@ internal sealed class ProcessWatch
         watched.Process.Dispose();
     }
 
-    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : DescriptorSource
+    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : WatchableSource
     {
         public WatchedProcess Process => process;
 

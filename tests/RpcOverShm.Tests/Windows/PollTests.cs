@@ -1,5 +1,6 @@
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Windows;
 
@@ -86,7 +87,7 @@ public sealed class PollTests(bool isDoor) : IDisposable
     [Test]
     public void Wait_WithTheEndOfAProcess_TellsIt()
     {
-        using var child = PeerOfTest.Start();
+        using var child = ProcessChild.Start();
         using WatchedProcess process = child.Open();
         _poll.Add(process, _ => _told.Release());
         Assert.That(_told.Wait(20), Is.False);
@@ -101,7 +102,7 @@ public sealed class PollTests(bool isDoor) : IDisposable
     [Test]
     public void Add_OfAProcessThatHasEnded_TellsIt()
     {
-        using var child = PeerOfTest.Start();
+        using var child = ProcessChild.Start();
         using WatchedProcess process = child.Open();
         child.Kill();
 
