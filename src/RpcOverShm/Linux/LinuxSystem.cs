@@ -56,7 +56,7 @@ internal sealed unsafe class LinuxSystem : HostSystem
     public override MappedMemory OpenMemory(SafeHandle handle, long sizeBytes, long firstBytes) =>
         MemoryFile.Open((SafeFileHandle)handle, sizeBytes, firstBytes);
 
-    public override ISignal CreateSignal() => new FutexSignal(FutexSignal.IsWaitvSupported);
+    public override Signal CreateSignal() => new FutexSignal(FutexSignal.IsWaitvSupported);
 
     public override void WaitPrivate(uint* address, uint expected, TimeSpan timeout) =>
         FutexNative.WaitPrivate(address, expected, timeout);

@@ -5,7 +5,7 @@ namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The differences of operating systems, but for what one connection has: <see cref="Wire"/>,
-/// <see cref="MappedMemory"/>, <see cref="ISignal"/>. There is one room for each system, with one implementation of
+/// <see cref="MappedMemory"/>, <see cref="Signal"/>. There is one room for each system, with one implementation of
 /// this class. All members are thread-safe. Each is a system call or more, so a virtual call does not count.
 /// </summary>
 internal abstract unsafe class HostSystem
@@ -66,7 +66,7 @@ internal abstract unsafe class HostSystem
 
     /// <summary>Creates the signal of one side of one link.</summary>
     /// <exception cref="SegmentException">The system lacks something for it.</exception>
-    public abstract ISignal CreateSignal();
+    public abstract Signal CreateSignal();
 
     /// <summary>
     /// Sleeps while a word of this process alone has the expected value, at most for the timeout. Wake-ups can be

@@ -45,7 +45,7 @@ internal sealed unsafe class WindowsSystem : HostSystem
     public override MappedMemory OpenMemory(SafeHandle handle, long sizeBytes, long firstBytes) =>
         SectionMemory.Open(handle, sizeBytes);
 
-    public override ISignal CreateSignal() => new SemaphoreSignal();
+    public override Signal CreateSignal() => new SemaphoreSignal();
 
     public override void WaitPrivate(uint* address, uint expected, TimeSpan timeout) => _ = WindowsNative.WaitOnAddress(
         address, &expected, sizeof(uint), WindowsNative.Milliseconds(timeout));

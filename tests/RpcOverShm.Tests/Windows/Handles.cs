@@ -19,7 +19,7 @@ internal static unsafe class Handles
     /// <summary>Duplicates a handle with the rights of a peer.</summary>
     public static KernelHandle OfPeer(SafeHandle handle) => new((nint)PipePeer.Duplicate(handle, target: null));
 
-    public static SafeHandle[] OfPeer(ISignal signal) => [.. signal.Offer.Select(OfPeer)];
+    public static SafeHandle[] OfPeer(Signal signal) => [.. signal.Offer.Select(OfPeer)];
 
     /// <summary>Creates a section of the page file with other attributes than an honest one.</summary>
     public static KernelHandle Section(uint attributes, int bytes) => new(WindowsNative.CreateFileMappingW(
