@@ -38,6 +38,8 @@ internal sealed unsafe class LinuxSystem : HostSystem
 
     public override string MaxMappingsName => "vm.max_map_count / 4";
 
+    public override string HandlesName => "descriptors";
+
     public override string MaxHandlesName => "RLIMIT_NOFILE";
 
     public override long ThreadTime => LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime);
@@ -89,6 +91,10 @@ internal sealed unsafe class LinuxSystem : HostSystem
     public override void FenceProcess() => Interlocked.MemoryBarrierProcessWide();
 
     public override bool IsAllPowerful(Account user) => user.Number == 0;
+
+    public override string AllPowerfulName => "root";
+
+    public override string IdentitySource => "SO_PEERCRED";
 
     public override Account? FindUser(string name) => SystemAccounts.FindUser(name);
 

@@ -46,6 +46,9 @@ internal abstract unsafe class HostSystem
     /// <summary>The name of <see cref="MaxHandles"/>, for users.</summary>
     public abstract string MaxHandlesName { get; }
 
+    /// <summary>The word of the system for handles, in messages.</summary>
+    public abstract string HandlesName { get; }
+
     /// <summary>Creates memory of this process, mapped for writing. Nobody else can map it for writing.</summary>
     /// <param name="sizeBytes">The size, which never changes.</param>
     /// <param name="firstBytes">The bytes from the start that have memory at once; at most the size.</param>
@@ -111,6 +114,12 @@ internal abstract unsafe class HostSystem
 
     /// <summary>Whether a user can read the memory of every process anyway.</summary>
     public abstract bool IsAllPowerful(Account user);
+
+    /// <summary>The name of that user.</summary>
+    public abstract string AllPowerfulName { get; }
+
+    /// <summary>The means by which the system says who a peer is, as the type of an identity.</summary>
+    public abstract string IdentitySource { get; }
 
     /// <summary>Returns the user of a name, or of a number or SID; null if there is none. May block.</summary>
     /// <exception cref="IOException">The system's name service failed.</exception>
