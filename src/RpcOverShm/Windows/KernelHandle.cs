@@ -6,6 +6,8 @@ namespace RpcOverShm.Windows;
 /// <summary>A handle of this process to an object of the kernel.</summary>
 internal sealed unsafe class KernelHandle : SafeHandleZeroOrMinusOneIsInvalid
 {
+    private const int BasicInformation = 0;
+    private const int BasicBytes = 56;
     private const int TypeInformation = 2;
     private const int TypeBytes = 1024;
 
@@ -26,9 +28,11 @@ internal sealed unsafe class KernelHandle : SafeHandleZeroOrMinusOneIsInvalid
         new(WindowsNative.CreateEventW(null, isManual ? 1 : 0, isSet: 0, name: null));
 
     /// <summary>
-    /// Duplicates a handle from one process to another, with these rights. Returns 0 on failure, with the last error.
+    /// Duplicates a handle from one process to another, with these rights, unless the options say otherwise. Returns 0
+    /// on failure, with the last error. Null stands for this process.
     /// </summary>
-    public static nint Duplicate(SafeHandle? sourceProcess, nint source, SafeHandle? targetProcess, uint rights)
+    public static nint Duplicate(
+        SafeHandle? sourceProcess, nint source, SafeHandle? targetProcess, uint rights, uint options = 0)
     {
         nint copy = 0;
         bool isSourceKept = false;
@@ -39,7 +43,7 @@ internal sealed unsafe class KernelHandle : SafeHandleZeroOrMinusOneIsInvalid
             targetProcess?.DangerousAddRef(ref isTargetKept);
             nint from = sourceProcess?.DangerousGetHandle() ?? WindowsNative.CurrentProcess;
             nint to = targetProcess?.DangerousGetHandle() ?? WindowsNative.CurrentProcess;
-            int isMade = WindowsNative.DuplicateHandle(from, source, to, &copy, rights, inherit: 0, options: 0);
+            int isMade = WindowsNative.DuplicateHandle(from, source, to, &copy, rights, inherit: 0, options);
             return isMade != 0 ? copy : 0;
         }
         finally
@@ -65,6 +69,17 @@ internal sealed unsafe class KernelHandle : SafeHandleZeroOrMinusOneIsInvalid
         return WindowsNative.NtQueryObject(value, TypeInformation, information, TypeBytes, &returned) == 0
             ? new string(*(char**)(information + sizeof(nint)), 0, *(ushort*)information / sizeof(char))
             : null;
+    }
+
+    /// <summary>Returns the rights of a handle.</summary>
+    public static uint RightsOf(nint value)
+    {
+        // PUBLIC_OBJECT_BASIC_INFORMATION: attributes, then rights.
+        uint* information = stackalloc uint[BasicBytes / sizeof(uint)];
+        uint returned;
+        return WindowsNative.NtQueryObject(value, BasicInformation, information, BasicBytes, &returned) == 0
+            ? information[1]
+            : 0;
     }
 
     protected override bool ReleaseHandle() => WindowsNative.CloseHandle(handle) != 0;

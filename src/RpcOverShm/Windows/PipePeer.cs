@@ -28,8 +28,10 @@ internal sealed unsafe class PipePeer : IDisposable
     public PeerIdentity Identity { get; }
 
     /// <summary>The client of a pipe of which this process has the server's end.</summary>
+    /// <param name="pipe">The pipe.</param>
+    /// <param name="acceptedAt">The file time at which the client was accepted.</param>
     /// <exception cref="IOException">The system does not say who it is.</exception>
-    public static PipePeer OfClient(KernelHandle pipe)
+    public static PipePeer OfClient(KernelHandle pipe, long acceptedAt)
     {
         int processId;
         if (WindowsNative.GetNamedPipeClientProcessId(pipe, &processId) == 0)
@@ -52,6 +54,7 @@ internal sealed unsafe class PipePeer : IDisposable
 
         try
         {
+            CheckBegin(process, processId, acceptedAt);
             Account user = WindowsAccounts.UserOf(process);
             return new PipePeer(new PeerIdentity(processId, user, user), process, deniedError);
         }
@@ -122,39 +125,71 @@ internal sealed unsafe class PipePeer : IDisposable
     /// <summary>
     /// Takes a handle of the client's process over, with the rights of its type and not more. The client keeps its own.
     /// </summary>
-    /// <exception cref="SegmentException">There is no such handle, or this process may not take it.</exception>
+    /// <exception cref="SegmentException">
+    /// There is no such handle, it has not these rights, or this process may not take it.
+    /// </exception>
     public KernelHandle Pull(nint value, string type)
     {
         CheckAllowed();
         uint rights = type == HandOver.SectionType
             ? WindowsNative.SectionMapRead | WindowsNative.SectionQuery
             : WindowsNative.SemaphoreModifyState;
-        nint copy = KernelHandle.Duplicate(_process, value, null, rights);
+
+        // With the client's own rights first: the system would also grant those that the client's handle lacks.
+        nint copy = KernelHandle.Duplicate(_process, value, null, rights: 0, WindowsNative.DuplicateSameAccess);
         if (copy == 0)
         {
-            throw new SegmentException(
-                $"Cannot take the handle {value} of the client's process {Identity.ProcessId}: "
-                + $"{WindowsNative.LastErrorText()}.");
+            throw CannotTake(value);
         }
 
-        var handle = new KernelHandle(copy);
+        var whole = new KernelHandle(copy);
         if (KernelHandle.TypeOf(copy) is var found && found != type)
         {
-            ForeignHandles.Shared.Close(handle);
+            ForeignHandles.Shared.Close(whole);
             throw new SegmentException($"The client passed a handle of the type {found}; {type} is right.");
         }
 
-        return handle;
+        using (whole)
+        {
+            uint granted = KernelHandle.RightsOf(copy);
+            if ((granted & rights) != rights)
+            {
+                throw new SegmentException(
+                    $"The client passed a handle with the rights 0x{granted:X}, and 0x{rights:X} are required.");
+            }
+
+            nint reduced = KernelHandle.Duplicate(null, copy, null, rights);
+            return reduced != 0 ? new KernelHandle(reduced) : throw CannotTake(value);
+        }
     }
 
     /// <summary>Puts handles of this process into the client's, and tells the values that they have there.</summary>
-    /// <exception cref="SegmentException">The system refused it.</exception>
+    /// <exception cref="SegmentException">The system refused it, and the client's process has none of them.</exception>
     public void Push(IReadOnlyList<SafeHandle> handles, Span<long> values)
     {
-        for (int i = 0; i < handles.Count; i++)
+        int pushed = 0;
+        try
         {
-            CheckAllowed();
-            values[i] = Duplicate(handles[i], _process);
+            for (; pushed < handles.Count; pushed++)
+            {
+                CheckAllowed();
+                values[pushed] = Duplicate(handles[pushed], _process);
+            }
+        }
+        catch
+        {
+            TakeBack(values[..pushed]);
+            throw;
+        }
+    }
+
+    /// <summary>Closes handles in the client's process that were pushed there and of which it does not know.</summary>
+    public void TakeBack(ReadOnlySpan<long> values)
+    {
+        const uint Move = WindowsNative.DuplicateSameAccess | WindowsNative.DuplicateCloseSource;
+        foreach (long value in values)
+        {
+            new KernelHandle(KernelHandle.Duplicate(_process, (nint)value, null, rights: 0, Move)).Dispose();
         }
     }
 
@@ -219,6 +254,26 @@ internal sealed unsafe class PipePeer : IDisposable
 
     private static KernelHandle Open(int processId, uint rights) =>
         new(WindowsNative.OpenProcess(rights, inherit: 0, processId));
+
+    // The id of the client's process may be that of another one by now.
+    private static void CheckBegin(KernelHandle process, int processId, long acceptedAt)
+    {
+        if (ProcessHandle.BeginOf(process, out string? problem) is not { } begun)
+        {
+            throw new IOException($"Process {processId} cannot be told from a later one: {problem}.");
+        }
+
+        if (begun > acceptedAt)
+        {
+            throw new IOException(
+                $"Process {processId} began after the client had connected, so it is another process than the "
+                + "client's, or the system's clock was set back: connect again.");
+        }
+    }
+
+    private SegmentException CannotTake(long value) => new(
+        $"Cannot take the handle {value} of the client's process {Identity.ProcessId}: "
+        + $"{WindowsNative.LastErrorText()}.");
 
     private static string ExplainDenied(int processId, int error) =>
         $"This process may not open process {processId} ({WindowsNative.ErrorText(error)}). A server takes the handles "

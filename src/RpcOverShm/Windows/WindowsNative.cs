@@ -43,6 +43,7 @@ internal static unsafe partial class WindowsNative
     public const uint SectionQuery = 0x1;
     public const uint SectionMapRead = 0x4;
     public const uint SemaphoreModifyState = 0x2;
+    public const uint DuplicateCloseSource = 0x1;
     public const uint DuplicateSameAccess = 0x2;
     public const uint ProcessDuplicateHandle = 0x40;
     public const uint ProcessQueryLimited = 0x1000;

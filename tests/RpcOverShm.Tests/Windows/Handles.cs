@@ -7,10 +7,13 @@ namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Handles as a peer gets them, and such as no honest peer passes.</summary>
 [SupportedOSPlatform("windows")]
-internal static unsafe class Handles
+internal static unsafe partial class Handles
 {
     public const uint SectionReserve = 0x0400_0000;
+    public const uint SectionImage = 0x0100_0000;
     public const uint SectionMapWrite = 0x2;
+
+    private const nint MostValues = 0x4000; // of the handles that a run of the tests has at a time
 
     /// <summary>Whether the system is Wine, which does not check rights of pipes and their first instances.</summary>
     public static bool IsWine { get; } =
@@ -26,8 +29,54 @@ internal static unsafe class Handles
         WindowsNative.InvalidHandle, null, WindowsNative.PageReadWrite | attributes, 0, (uint)bytes, name: null));
 
     /// <summary>Creates a section of a file.</summary>
-    public static KernelHandle SectionOf(FileStream file) => new(WindowsNative.CreateFileMappingW(
-        file.SafeFileHandle.DangerousGetHandle(), null, WindowsNative.PageReadOnly, 0, 0, name: null));
+    public static KernelHandle SectionOf(FileStream file, uint attributes = 0) => new(WindowsNative.CreateFileMappingW(
+        file.SafeFileHandle.DangerousGetHandle(), null, WindowsNative.PageReadOnly | attributes, 0, 0, name: null));
+
+    /// <summary>Creates a semaphore of which each handle may have all rights.</summary>
+    public static KernelHandle Semaphore() => new(WindowsNative.CreateSemaphoreW(null, 0, 1, name: null));
+
+    /// <summary>Duplicates a handle with other rights.</summary>
+    public static KernelHandle With(SafeHandle handle, uint rights) =>
+        new(KernelHandle.Duplicate(null, handle.DangerousGetHandle(), null, rights));
+
+    /// <summary>Creates a handle of an object of this type.</summary>
+    public static KernelHandle OfType(string type)
+    {
+        switch (type)
+        {
+            case "Event":
+                return KernelHandle.CreateEvent();
+            case "Semaphore":
+                return Semaphore();
+            case "Section":
+                return Section(WindowsNative.SectionCommit, 4096);
+            case "Process":
+                return new(WindowsNative.OpenProcess(WindowsNative.Synchronize, 0, Environment.ProcessId));
+            case "File":
+                return new(WindowsNative.CreateFileW(
+                    Environment.ProcessPath!, WindowsNative.FileReadData, 1, null, WindowsNative.OpenExisting, 0, 0));
+            default:
+                nint token;
+                Assert.That(WindowsNative.OpenProcessToken(
+                    WindowsNative.CurrentProcess, WindowsNative.TokenQuery, &token), Is.Not.Zero);
+                return new(token);
+        }
+    }
+
+    /// <summary>Returns the number of handles that this process has of the same object.</summary>
+    public static int CountOf(SafeHandle handle)
+    {
+        int count = 0;
+        for (nint value = 4; value < MostValues; value += 4)
+        {
+            count += NtCompareObjects(handle.DangerousGetHandle(), value) == 0 ? 1 : 0;
+        }
+
+        return count;
+    }
+
+    [LibraryImport("ntdll")]
+    private static partial int NtCompareObjects(nint one, nint other);
 
     /// <summary>Returns whether a handle can be duplicated so that it takes the wake-ups of a semaphore.</summary>
     public static bool CanTake(SafeHandle handle)

@@ -17,7 +17,7 @@ internal sealed class PipePair : IDisposable
         Address = NewAddress();
         Door = HostSystem.Current.Listen(Address, AccessPolicy.OwnUserOnly, NullLogger.Instance);
         DoorThread = new PollThread(isDoor: true);
-        DoorThread.Add(Door.Listening, _ => Accept());
+        DoorThread.Add(Door.Listening, _ => TakeAll());
         (Client, Server) = Connect();
     }
 
@@ -39,8 +39,14 @@ internal sealed class PipePair : IDisposable
     public (Wire Client, Wire Server) Connect()
     {
         Wire client = ConnectAsync(Address).Bounded().GetAwaiter().GetResult();
+        return (client, Accept());
+    }
+
+    /// <summary>Returns the wire of the client that has come next.</summary>
+    public Wire Accept()
+    {
         Assert.That(_accepted.TryTake(out Wire? server, Timeouts.Wait));
-        return (client, server!);
+        return server!;
     }
 
     /// <summary>Receives just so many bytes, waiting for them as a client does.</summary>
@@ -73,7 +79,7 @@ internal sealed class PipePair : IDisposable
         Server.Dispose();
     }
 
-    private void Accept()
+    private void TakeAll()
     {
         while (Door.TryAccept(Door.Listening, out _, out _) is { } wire)
         {

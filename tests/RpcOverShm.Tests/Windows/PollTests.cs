@@ -83,6 +83,42 @@ public sealed class PollTests(bool isDoor) : IDisposable
         Assert.That(_told.Wait(50), Is.False);
     }
 
+    // At a port nobody would know of a read that begins then, and of its memory.
+    [Test]
+    public void Remove_BeforeTheBytesWereReceived_LetsNoReadBegin()
+    {
+        Server.Send([1], []);
+        _poll.Add(Client, _ => _told.Release());
+        AssertTold();
+
+        _poll.Remove(Client);
+
+        Assert.That(Client.Receive(new byte[64], []), Is.EqualTo(1));
+        Assert.That(Client.Receive(new byte[64], []), Is.EqualTo(isDoor ? -1 : 0));
+    }
+
+    [Test]
+    public void IsAtEnd_WithAPollThatIsBusy_IsTrue()
+    {
+        using var isOver = new ManualResetEventSlim();
+        _poll.Add(Client, _ =>
+        {
+            if (PollReceive() > 0)
+            {
+                _told.Release();
+                SpinWait.SpinUntil(() => isOver.IsSet, Timeouts.Wait);
+            }
+        });
+        Server.Send([1], []);
+        AssertTold();
+        Assert.That(Client.IsAtEnd, Is.False);
+
+        Server.Dispose();
+
+        Assert.That(() => Client.IsAtEnd, Is.True.After(20_000, 10));
+        isOver.Set();
+    }
+
     [Test]
     public void Wait_WithTheEndOfAProcess_TellsIt()
     {
