@@ -136,7 +136,7 @@ internal sealed unsafe class PipePeer : IDisposable
             : WindowsNative.SemaphoreModifyState;
 
         // With the client's own rights first: the system would also grant those that the client's handle lacks.
-        nint copy = KernelHandle.Duplicate(_process, value, null, rights: 0, WindowsNative.DuplicateSameAccess);
+        nint copy = KernelHandle.DuplicateFrom(_process!, value);
         if (copy == 0)
         {
             throw CannotTake(value);
@@ -158,7 +158,7 @@ internal sealed unsafe class PipePeer : IDisposable
                     $"The client passed a handle with the rights 0x{granted:X}, and 0x{rights:X} are required.");
             }
 
-            nint reduced = KernelHandle.Duplicate(null, copy, null, rights);
+            nint reduced = KernelHandle.Duplicate(whole, KernelHandle.OwnProcess, rights);
             return reduced != 0 ? new KernelHandle(reduced) : throw CannotTake(value);
         }
     }
@@ -173,7 +173,7 @@ internal sealed unsafe class PipePeer : IDisposable
             for (; pushed < handles.Count; pushed++)
             {
                 CheckAllowed();
-                values[pushed] = Duplicate(handles[pushed], _process);
+                values[pushed] = Duplicate(handles[pushed], _process!);
             }
         }
         catch
@@ -186,61 +186,34 @@ internal sealed unsafe class PipePeer : IDisposable
     /// <summary>Closes handles in the client's process that were pushed there and of which it does not know.</summary>
     public void TakeBack(ReadOnlySpan<long> values)
     {
-        const uint Move = WindowsNative.DuplicateSameAccess | WindowsNative.DuplicateCloseSource;
         foreach (long value in values)
         {
-            new KernelHandle(KernelHandle.Duplicate(_process, (nint)value, null, rights: 0, Move)).Dispose();
+            nint moved = KernelHandle.DuplicateFrom(_process!, (nint)value, WindowsNative.DuplicateCloseSource);
+            new KernelHandle(moved).Dispose();
         }
     }
 
-    /// <summary>
-    /// Duplicates a handle of this process with the rights of a peer. Returns its value in the target; null for this
-    /// process.
-    /// </summary>
+    /// <summary>Duplicates a handle of this process with the rights of a peer. Returns its value there.</summary>
     /// <exception cref="SegmentException">The system refused it.</exception>
-    public static long Duplicate(SafeHandle handle, KernelHandle? target)
+    public static long Duplicate(SafeHandle handle, KernelHandle process)
     {
-        bool isKept = false;
-        try
-        {
-            handle.DangerousAddRef(ref isKept);
-            uint rights = ((KernelHandle)handle).RightsOfPeer;
-            nint copy = KernelHandle.Duplicate(null, handle.DangerousGetHandle(), target, rights);
-            int error = Marshal.GetLastPInvokeError();
-            return copy != 0
-                ? copy
-                : throw new SegmentException($"Cannot pass a handle to the peer: {WindowsNative.ErrorText(error)}.")
-                {
-                    IsShortage = WindowsNative.IsShortage(error),
-                };
-        }
-        finally
-        {
-            if (isKept)
+        nint copy = KernelHandle.Duplicate(handle, process, ((KernelHandle)handle).RightsOfPeer);
+        int error = Marshal.GetLastPInvokeError();
+        return copy != 0
+            ? copy
+            : throw new SegmentException($"Cannot pass a handle to the peer: {WindowsNative.ErrorText(error)}.")
             {
-                handle.DangerousRelease();
-            }
-        }
+                IsShortage = WindowsNative.IsShortage(error),
+            };
     }
 
     /// <summary>Opens the process to hear of its end. Returns null if that is not possible, with the problem.</summary>
     public ProcessHandle? OpenProcess(out string? problem)
     {
-        KernelHandle opened;
-        if (_process is null)
-        {
-            opened = Open(Identity.ProcessId, Watching);
-        }
-        else
-        {
-            // The process is open already, so its id cannot be another one's.
-            bool isKept = false;
-            _process.DangerousAddRef(ref isKept);
-            opened = new KernelHandle(
-                KernelHandle.Duplicate(null, _process.DangerousGetHandle(), null, Watching));
-            _process.DangerousRelease();
-        }
-
+        // A process that is open already has an id that cannot be another one's.
+        KernelHandle opened = _process is null
+            ? Open(Identity.ProcessId, Watching)
+            : new KernelHandle(KernelHandle.Duplicate(_process, KernelHandle.OwnProcess, Watching));
         if (opened.IsInvalid)
         {
             problem = $"the system does not open it ({WindowsNative.LastErrorText()})";

@@ -85,7 +85,7 @@ internal sealed partial class PipeWire
     {
         for (int i = 0; i < handles.Count; i++)
         {
-            values[i] = PipePeer.Duplicate(handles[i], target: null);
+            values[i] = PipePeer.Duplicate(handles[i], KernelHandle.OwnProcess);
             _offered.Add(new KernelHandle((nint)values[i]));
         }
     }

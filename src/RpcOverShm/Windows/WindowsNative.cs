@@ -110,7 +110,17 @@ internal static unsafe partial class WindowsNative
 
     [LibraryImport("kernel32", SetLastError = true)]
     public static partial int DuplicateHandle(
-        nint sourceProcess, nint source, nint targetProcess, nint* target, uint access, int inherit, uint options);
+        SafeHandle fromProcess, nint source, SafeHandle toProcess, nint* copy, uint access, int inherit, uint options);
+
+    [LibraryImport("kernel32", SetLastError = true)]
+    public static partial int DuplicateHandle(
+        SafeHandle fromProcess,
+        SafeHandle source,
+        SafeHandle toProcess,
+        nint* copy,
+        uint access,
+        int inherit,
+        uint options);
 
     [LibraryImport("kernel32", SetLastError = true)]
     public static partial nint CreateSemaphoreW(SecurityAttributes* attributes, int initial, int maximum, char* name);

@@ -20,7 +20,7 @@ internal static unsafe partial class Handles
         NativeLibrary.TryGetExport(NativeLibrary.Load("ntdll"), "wine_get_version", out _);
 
     /// <summary>Duplicates a handle with the rights of a peer.</summary>
-    public static KernelHandle OfPeer(SafeHandle handle) => new((nint)PipePeer.Duplicate(handle, target: null));
+    public static KernelHandle OfPeer(SafeHandle handle) => new((nint)PipePeer.Duplicate(handle, KernelHandle.OwnProcess));
 
     public static SafeHandle[] OfPeer(Signal signal) => [.. signal.Offer.Select(OfPeer)];
 
@@ -37,7 +37,7 @@ internal static unsafe partial class Handles
 
     /// <summary>Duplicates a handle with other rights.</summary>
     public static KernelHandle With(SafeHandle handle, uint rights) =>
-        new(KernelHandle.Duplicate(null, handle.DangerousGetHandle(), null, rights));
+        new(KernelHandle.Duplicate(handle, KernelHandle.OwnProcess, rights));
 
     /// <summary>Creates a handle of an object of this type.</summary>
     public static KernelHandle OfType(string type)
@@ -58,7 +58,7 @@ internal static unsafe partial class Handles
             default:
                 nint token;
                 Assert.That(WindowsNative.OpenProcessToken(
-                    WindowsNative.CurrentProcess, WindowsNative.TokenQuery, &token), Is.Not.Zero);
+                    KernelHandle.OwnProcess, WindowsNative.TokenQuery, &token), Is.Not.Zero);
                 return new(token);
         }
     }
@@ -98,8 +98,7 @@ internal static unsafe partial class Handles
     /// <summary>Returns whether a handle can be duplicated with these rights.</summary>
     public static bool CanHave(SafeHandle handle, uint rights)
     {
-        using var wider = new KernelHandle(
-            KernelHandle.Duplicate(null, handle.DangerousGetHandle(), null, rights));
+        using KernelHandle wider = With(handle, rights);
         return !wider.IsInvalid;
     }
 }
