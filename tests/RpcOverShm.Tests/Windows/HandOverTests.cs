@@ -147,7 +147,7 @@ public sealed class HandOverTests : IDisposable
     public void Peer_OfAnotherProcess_IsThatProcess()
     {
         using var client = PeerOfTest.Start(_pair.Address.Place);
-        using Wire wire = _pair.Accept();
+        using Wire wire = _pair.Take();
 
         Assert.That(wire.Peer.ProcessId, Is.EqualTo(client.Id));
         Assert.That(wire.Peer.IsOwnUser);
@@ -157,7 +157,7 @@ public sealed class HandOverTests : IDisposable
     public void Peer_OfAProcessThatMayNotBeOpened_IsRefusedWithASentence()
     {
         using var client = PeerOfTest.Start(_pair.Address.Place);
-        using Wire wire = _pair.Accept();
+        using Wire wire = _pair.Take();
         client.Restrict("D:P");
 
         Assert.That(
@@ -170,7 +170,7 @@ public sealed class HandOverTests : IDisposable
     public void Push_ToAProcessThatMayOnlyBeWatched_IsRefusedWithASentence()
     {
         using var client = PeerOfTest.Start(_pair.Address.Place);
-        using Wire wire = _pair.Accept();
+        using Wire wire = _pair.Take();
         client.Restrict($"D:P(A;;{Watching};;;WD)");
 
         Assert.That(wire.Peer.ProcessId, Is.EqualTo(client.Id));

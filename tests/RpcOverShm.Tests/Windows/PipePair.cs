@@ -39,11 +39,11 @@ internal sealed class PipePair : IDisposable
     public (Wire Client, Wire Server) Connect()
     {
         Wire client = ConnectAsync(Address).Bounded().GetAwaiter().GetResult();
-        return (client, Accept());
+        return (client, Take());
     }
 
     /// <summary>Returns the wire of the client that has come next.</summary>
-    public Wire Accept()
+    public Wire Take()
     {
         Assert.That(_accepted.TryTake(out Wire? server, Timeouts.Wait));
         return server!;

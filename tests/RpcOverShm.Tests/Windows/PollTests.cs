@@ -120,34 +120,6 @@ public sealed class PollTests(bool isDoor) : IDisposable
     }
 
     [Test]
-    public void Wait_WithTheEndOfAProcess_TellsIt()
-    {
-        using var child = PeerOfTest.Start();
-        using WatchedProcess process = child.Open();
-        _poll.Add(process, _ => _told.Release());
-        Assert.That(_told.Wait(20), Is.False);
-
-        child.Kill();
-
-        AssertTold();
-        Assert.That(process.HasExited);
-        _poll.Remove(process);
-    }
-
-    [Test]
-    public void Add_OfAProcessThatHasEnded_TellsIt()
-    {
-        using var child = PeerOfTest.Start();
-        using WatchedProcess process = child.Open();
-        child.Kill();
-
-        _poll.Add(process, _ => _told.Release());
-
-        AssertTold();
-        _poll.Remove(process);
-    }
-
-    [Test]
     public void Wait_OfAPollWithoutAnything_TimesOut()
     {
         using EventPoll poll = HostSystem.Current.TryCreatePoll(isDoor)!;
