@@ -20,7 +20,8 @@ internal static unsafe partial class Handles
         NativeLibrary.TryGetExport(NativeLibrary.Load("ntdll"), "wine_get_version", out _);
 
     /// <summary>Duplicates a handle with the rights of a peer.</summary>
-    public static KernelHandle OfPeer(SafeHandle handle) => new((nint)PipePeer.Duplicate(handle, KernelHandle.OwnProcess));
+    public static KernelHandle OfPeer(SafeHandle handle) =>
+        new((nint)PipePeer.Duplicate(handle, KernelHandle.OwnProcess));
 
     public static SafeHandle[] OfPeer(Signal signal) => [.. signal.Offer.Select(OfPeer)];
 
