@@ -36,7 +36,7 @@ internal sealed class LinkPair : IDisposable
         var clientLimits = new PeerLimits(clientRing, callWindow, 0, 64 << 10);
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
-        (ISignal clientSignal, ISignal serverSignal) = CreateSignals();
+        (Signal clientSignal, Signal serverSignal) = CreateSignals();
         Client = new PeerLink(
             Wires.ClientWire,
             ClientSegment.Own,
@@ -147,10 +147,10 @@ internal sealed class LinkPair : IDisposable
         Server.Close(reason);
     }
 
-    private (ISignal Client, ISignal Server) CreateSignals()
+    private (Signal Client, Signal Server) CreateSignals()
     {
-        ISignal client = HostSystem.Current.CreateSignal();
-        ISignal server = HostSystem.Current.CreateSignal();
+        Signal client = HostSystem.Current.CreateSignal();
+        Signal server = HostSystem.Current.CreateSignal();
         client.Attach(WordsOf(ClientSegment.Own, ServerSegment.View), Offer(server));
         server.Attach(WordsOf(ServerSegment.Own, ClientSegment.View), Offer(client));
         return (client, server);
@@ -161,7 +161,7 @@ internal sealed class LinkPair : IDisposable
             new SharedWord(ref peers.Tail),
             new SharedWord(ref peers.Head));
 
-        static IReadOnlyList<SafeHandle> Offer(ISignal signal) =>
+        static IReadOnlyList<SafeHandle> Offer(Signal signal) =>
             OperatingSystem.IsWindows() ? Handles.OfPeer(signal) : signal.Offer;
     }
 

@@ -42,14 +42,14 @@ public class ParkWakeStressTests
         Assert.That(producer.Sleeps, Is.Positive);
     }
 
-    private static ISignal Create(string implementation) => implementation switch
+    private static Signal Create(string implementation) => implementation switch
     {
         "waitv" => new FutexSignal(FutexSignal.IsWaitvSupported),
         "futex" => new FutexSignal(useWaitv: false),
         _ => new PollingSignal(),
     };
 
-    private sealed class Side(RingPair ring, ISignal signal, Random random, int enoughSleeps)
+    private sealed class Side(RingPair ring, Signal signal, Random random, int enoughSleeps)
     {
         private const byte LastKind = 2;
 

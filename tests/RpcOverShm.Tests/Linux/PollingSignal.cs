@@ -9,15 +9,15 @@ namespace RpcOverShm.Tests.Linux;
 /// milliseconds while asleep, and that much latency. Wakes reach the sleepers of this process at once; those of the
 /// peer poll.
 /// </summary>
-internal sealed class PollingSignal : ISignal
+internal sealed class PollingSignal : Signal
 {
-    public IReadOnlyList<SafeHandle> Offer => [];
+    public override IReadOnlyList<SafeHandle> Offer => [];
 
-    public void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
+    public override void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
     {
     }
 
-    public void Dispose()
+    public override void Dispose()
     {
     }
 
@@ -25,19 +25,16 @@ internal sealed class PollingSignal : ISignal
     private static readonly TimeSpan s_longestPause = TimeSpan.FromMilliseconds(8);
 
     private readonly object _gate = new();
-    private uint _localEvents;
     private uint _wakes; // of any word
 
-    public uint LocalEvents => Volatile.Read(ref _localEvents);
-
-    public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
+    public override bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         long start = TimeProvider.System.GetTimestamp();
         TimeSpan pause = s_shortestPause;
         lock (_gate)
         {
             uint wakes = _wakes;
-            while (word.Read() == expected && _localEvents == localEventsSeen && _wakes == wakes)
+            while (word.Read() == expected && LocalEventsWord.Value == localEventsSeen && _wakes == wakes)
             {
                 TimeSpan left = timeout - TimeProvider.System.GetElapsedTime(start);
                 if (left <= TimeSpan.Zero)
@@ -53,7 +50,7 @@ internal sealed class PollingSignal : ISignal
         return true;
     }
 
-    public void Wake(SharedWord word)
+    public override void Wake(SharedWord word)
     {
         lock (_gate)
         {
@@ -62,11 +59,11 @@ internal sealed class PollingSignal : ISignal
         }
     }
 
-    public void RaiseLocalEvent()
+    public override void RaiseLocalEvent()
     {
         lock (_gate)
         {
-            _localEvents++;
+            LocalEventsWord.Value++;
             Monitor.PulseAll(_gate);
         }
     }

@@ -16,8 +16,8 @@ public abstract class SignalContract
     private static readonly TimeSpan s_long = TimeSpan.FromMinutes(5);
 
     private readonly MappedSegment _segment = new(64 << 10);
-    private ISignal _signal = null!;
-    private ISignal _peers = null!;
+    private Signal _signal = null!;
+    private Signal _peers = null!;
 
     private SharedWord Word => new(ref _segment.View.Tail);
 
@@ -28,8 +28,8 @@ public abstract class SignalContract
     [SetUp]
     public void CreateSignals()
     {
-        _signal = (ISignal)Create();
-        _peers = (ISignal)Create();
+        _signal = (Signal)Create();
+        _peers = (Signal)Create();
     }
 
     [TearDown]

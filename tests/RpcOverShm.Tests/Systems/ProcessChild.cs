@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
 using RpcOverShm.Systems;
-using RpcOverShm.Windows;
+using RpcOverShm.Tests.Windows;
 
 namespace RpcOverShm.Tests.Systems;
 
@@ -34,11 +34,7 @@ internal sealed partial class ProcessChild : IDisposable
     {
         if (OperatingSystem.IsWindows())
         {
-            var handle = new KernelHandle(WindowsNative.OpenProcess(
-                WindowsNative.Synchronize | WindowsNative.ProcessQueryLimited, inherit: 0, Id));
-            ProcessHandle? process = ProcessHandle.Of(handle, Id, out string? problem);
-            Assert.That(problem, Is.Null);
-            return process!;
+            return PeerOfTest.Open(Id);
         }
 
         SafeFileHandle descriptor = OpenDescriptor();

@@ -35,6 +35,9 @@ internal sealed class PipePair : WirePair
 
     public (Wire Client, Wire Server) Connect() => _door.Connect();
 
+    /// <summary>Returns the wire of the client that has come next.</summary>
+    public Wire Take() => _door.Take();
+
     public override void Dispose()
     {
         _door.Dispose();

@@ -12,12 +12,21 @@ namespace RpcOverShm.Systems;
 /// so that an event in between is not lost.
 /// </para>
 /// </summary>
-internal interface ISignal : IDisposable
+internal abstract class Signal : IDisposable
 {
+    /// <summary>The word with the number of local events, on which sleepers may sleep.</summary>
+    protected LocalWord LocalEventsWord { get; } = new();
+
+    /// <summary>
+    /// The number of local events; wraps around. A caller must sample it before it checks its conditions. Not virtual,
+    /// because it is no system call.
+    /// </summary>
+    public uint LocalEvents => Volatile.Read(ref LocalEventsWord.Value);
+
     /// <summary>
     /// The handles that the peer needs to wake this side's sleepers: they go with the hello, behind that of the memory.
     /// </summary>
-    IReadOnlyList<SafeHandle> Offer { get; }
+    public abstract IReadOnlyList<SafeHandle> Offer { get; }
 
     /// <summary>
     /// Connects the signal with the words of its link and with what the peer has passed. Called once, before all others
@@ -26,12 +35,7 @@ internal interface ISignal : IDisposable
     /// <param name="words">The words of both sides.</param>
     /// <param name="ofPeer">The peer's <see cref="Offer"/>, which is not trusted.</param>
     /// <exception cref="SegmentException">A handle failed a check.</exception>
-    void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer);
-
-    /// <summary>
-    /// The number of local events; wraps around. A caller must sample it before it checks its conditions.
-    /// </summary>
-    uint LocalEvents { get; }
+    public abstract void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer);
 
     /// <summary>
     /// Sleeps until the word differs from <paramref name="expected"/>, either process calls <see cref="Wake"/> on it,
@@ -39,16 +43,18 @@ internal interface ISignal : IDisposable
     /// can be spurious: the caller must check its conditions again.
     /// </summary>
     /// <returns>False if the timeout has passed and no other reason for the return is known.</returns>
-    bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout);
+    public abstract bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout);
 
     /// <summary>
     /// Wakes the sleepers on the word, up to four: a peer that has more there must not make this thread wake all of
     /// them. The word need not have changed.
     /// </summary>
-    void Wake(SharedWord word);
+    public abstract void Wake(SharedWord word);
 
     /// <summary>Counts a local event and wakes all sleepers of this instance.</summary>
-    void RaiseLocalEvent();
+    public abstract void RaiseLocalEvent();
+
+    public abstract void Dispose();
 }
 
 /// <summary>The words of a link: the peer sleeps on this side's, and this side on the peer's.</summary>
