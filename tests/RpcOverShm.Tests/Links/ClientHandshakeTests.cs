@@ -1,11 +1,8 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using RpcOverShm.Clients;
-using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Linux;

@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Linux;
 using RpcOverShm.Tests.Systems;
 

@@ -1,6 +1,4 @@
-using RpcOverShm.Linux;
 using RpcOverShm.Systems;
-using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Systems;
 

@@ -1,7 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
-using RpcOverShm.Tests.Systems;
 using RpcOverShm.Windows;
 
 namespace RpcOverShm.Tests.Windows;

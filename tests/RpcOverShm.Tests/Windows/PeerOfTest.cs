@@ -17,14 +17,17 @@ internal sealed unsafe partial class PeerOfTest : IDisposable
     public int Id => _process.Id;
 
     /// <param name="pipe">The pipe to which the process connects, without sending anything; null for none.</param>
-    public static PeerOfTest Start(string? pipe = null) => new(Process.Start(
-        // The shell waits for a line that does not come.
-        new ProcessStartInfo("cmd.exe", pipe is null ? "/c pause" : $"/c pause < {pipe}")
+    public static PeerOfTest Start(string? pipe = null)
     {
-        RedirectStandardInput = true,
-        RedirectStandardOutput = true,
-        UseShellExecute = false,
-    })!);
+        // The shell waits for a line that does not come.
+        string command = pipe is null ? "/c pause" : $"/c pause < {pipe}";
+        return new PeerOfTest(Process.Start(new ProcessStartInfo("cmd.exe", command)
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            UseShellExecute = false,
+        })!);
+    }
 
     public WatchedProcess Open() => Open(Id);
 
