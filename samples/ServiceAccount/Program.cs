@@ -12,7 +12,7 @@ return args switch
 
 static int NotOnWindows()
 {
-    Console.Error.WriteLine("ServiceAccount makes directories and processes of other users as Linux does. Run it there.");
+    Console.Error.WriteLine("ServiceAccount makes directories and processes of other users. Run it on Linux.");
     return 2;
 }
 

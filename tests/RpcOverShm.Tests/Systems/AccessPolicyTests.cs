@@ -12,6 +12,8 @@ public class AccessPolicyTests
 
     private static Account Root => TestAccounts.AllPowerful;
 
+    private static string RootName => HostSystem.Current.AllPowerfulName;
+
     [TearDown]
     public void Close() => _wires.Dispose();
 
@@ -55,12 +57,12 @@ public class AccessPolicyTests
     [Test]
     public void Describe_OfUsersAndAGroup_NamesAll()
     {
-        Assert.That(AccessPolicy.OwnUserOnly.Describe(), Is.EqualTo($"of user {Me} and of {HostSystem.Current.AllPowerfulName}"));
+        Assert.That(AccessPolicy.OwnUserOnly.Describe(), Is.EqualTo($"of user {Me} and of {RootName}"));
         Assert.That(
             new AccessPolicy([TestAccounts.Of(7), TestAccounts.Of(8)], TestAccounts.Of(9)).Describe(),
             Is.EqualTo(
                 $"of user {Me}, of the users {TestAccounts.Of(7)}, {TestAccounts.Of(8)}, "
-                + $"of the members of group {TestAccounts.Of(9)} and of {HostSystem.Current.AllPowerfulName}"));
+                + $"of the members of group {TestAccounts.Of(9)} and of {RootName}"));
     }
 
     private bool Admits(AccessPolicy policy, Account user, uint group = 1_000_000) =>
