@@ -12,13 +12,16 @@ namespace RpcOverShm.Perf.Pair;
 /// The client of one build: carries out each cell, first without the clock, and writes a line for it: its name, the
 /// median time of a call or message, and that of the slowest round.
 /// </summary>
-internal sealed class PairClient(Conformance.ConformanceClient client, Conformance.ConformanceClient oneWay)
+internal sealed class PairClient(
+    Conformance.ConformanceClient client, Conformance.ConformanceClient oneWay, Func<ShmChannel> open)
 {
     private const int Rounds = 6;
     private const int StreamBytes = 1 << 10;
     private const int Awaiting = 64;
     private const int Blocking = 8;
+    private const int CrowdThreads = 4;
     private const int FewMethods = 10;
+    private const int Connections = 400; // a server takes 500 of one process
 
     // The compiler's tiers come after pauses of 100 ms, so a warm-up has many rounds.
     private static readonly TimeSpan s_quiet = TimeSpan.FromMilliseconds(700);
@@ -38,8 +41,11 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         ["one-way-1KiB"] = (one, time) => Task.FromResult(one.Send(StreamBytes, time)),
         ["blocking-100KiB"] = (one, time) => Task.FromResult(one.Block(100 << 10, time)),
         ["blocking-1MiB"] = (one, time) => Task.FromResult(one.Block(1 << 20, time)),
+        ["crowd-4-blocking-100B"] = (one, time) => one.BlockCrowdAsync(100, time),
+        ["crowd-64-awaiting-100B"] = (one, time) => one.AwaitCrowdAsync(100, time),
     };
 
+    private Conformance.ConformanceClient[]? _crowd;
     private long _perRound = 1000; // messages of a stream
 
     public static IEnumerable<string> Cells => s_cells.Keys;
@@ -47,10 +53,14 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
     public static async Task<int> RunAsync(string address, string[] cells)
     {
         EndWithParent();
-        using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
+        ShmChannel Open() =>
+            ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
+
+        using ShmChannel channel = Open();
         var one = new PairClient(
             new Conformance.ConformanceClient(channel),
-            new Conformance.ConformanceClient(channel.CreateOneWayInvoker()));
+            new Conformance.ConformanceClient(channel.CreateOneWayInvoker()),
+            Open);
         foreach (string cell in cells)
         {
             Func<PairClient, TimeSpan, Task<double>> run = s_cells[cell];
@@ -197,6 +207,55 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         long[] calls = await Task.WhenAll(Enumerable.Range(0, callers).Select(_ => startCaller(end)));
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / calls.Sum();
     }
+
+    /// <summary>
+    /// Makes calls from four threads, each over its share of many connections in turn. Returns the elapsed microseconds
+    /// divided by all calls.
+    /// </summary>
+    private Task<double> BlockCrowdAsync(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        Conformance.ConformanceClient[] crowd = Crowd();
+        int caller = -1;
+        return CallManyAsync(CrowdThreads, time, end => Task.Factory.StartNew(
+            () =>
+            {
+                int at = Interlocked.Increment(ref caller);
+                long count = 0;
+                for (; Stopwatch.GetTimestamp() < end; count++, at = (at + CrowdThreads) % crowd.Length)
+                {
+                    Check(crowd[at].Echo(request), request);
+                }
+
+                return count;
+            },
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default));
+    }
+
+    /// <summary>The same from many tasks.</summary>
+    private Task<double> AwaitCrowdAsync(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        Conformance.ConformanceClient[] crowd = Crowd();
+        int caller = -1;
+        return CallManyAsync(Awaiting, time, end => Task.Run(async () =>
+        {
+            int at = Interlocked.Increment(ref caller);
+            long count = 0;
+            for (; Stopwatch.GetTimestamp() < end; count++, at = (at + Awaiting) % crowd.Length)
+            {
+                Check(await crowd[at].EchoAsync(request), request);
+            }
+
+            return count;
+        }));
+    }
+
+    // Opened once, and left to the end of the process.
+    private Conformance.ConformanceClient[] Crowd() => _crowd ??=
+        [.. Enumerable.Range(0, Connections).Select(_ => new Conformance.ConformanceClient(open()))];
 
     /// <summary>Receives a stream that takes about the time. Returns the microseconds for each message.</summary>
     private async Task<double> StreamAsync(TimeSpan time)
