@@ -144,9 +144,6 @@ internal sealed class ShmRig : CallRig
 
     public override Task ShutDownServerAsync() => Server.StopAsync();
 
-    [SupportedOSPlatform("windows")]
-    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
-
     public override async ValueTask DisposeAsync()
     {
         await base.DisposeAsync();
@@ -157,4 +154,7 @@ internal sealed class ShmRig : CallRig
             throw new InvalidOperationException($"The server left files behind: {string.Join(", ", left)}");
         }
     }
+
+    [SupportedOSPlatform("windows")]
+    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
 }
