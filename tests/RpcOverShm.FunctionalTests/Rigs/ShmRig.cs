@@ -31,10 +31,8 @@ internal sealed class ShmRig : CallRig
 
     public string? RuntimeDirectory => _directory.Option;
 
-    public string SocketPath => _directory.Combine("rig.sock");
-
     /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
-    public string Place => RendezvousAddress.Parse(Address, RuntimeDirectory).Place;
+    public string Place => _directory.PlaceOf("rig");
 
     /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
     public string[] FileNames => !OperatingSystem.IsWindows() ? _directory.FileNames : HasPipe(Place) ? [Place] : [];
