@@ -265,7 +265,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     {
         await using ShmServer server = MakeServer("crowd");
         await server.StartAsync();
-        ShmChannel[] channels = [.. Enumerable.Range(0, 200).Select(_ => Open("crowd"))];
+        ShmChannel[] channels = [.. Enumerable.Range(0, 200).Select(_ => Open("crowd", Timeouts.Wait))];
 
         await Task.WhenAll(channels.Select(channel =>
             new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync)).Bounded();
@@ -279,11 +279,12 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     private static Task<RpcException> FailureAtAsync(ShmChannel channel) =>
         FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
-    private ShmChannel Open(string name) =>
-        ShmChannel.ForAddress(_directory.AddressOf(name), new ShmChannelOptions
-        {
-            Connect = { RuntimeDirectory = _directory.Option },
-        });
+    private ShmChannel Open(string name, TimeSpan? timeout = null)
+    {
+        var options = new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Option } };
+        options.Connect.Timeout = timeout ?? options.Connect.Timeout;
+        return ShmChannel.ForAddress(_directory.AddressOf(name), options);
+    }
 
     private ShmServer MakeServer(string name)
     {

@@ -13,10 +13,12 @@ internal sealed class SilentListener : IDisposable
 
     private readonly string _place;
     private readonly byte[]? _greeting;
-    private readonly Socket? _socket; // null on Windows
+    private readonly Socket? _socket;        // null on Windows
+    private readonly Task _accepting;
     private readonly CancellationTokenSource _end = new();
     private readonly TaskCompletionSource _accepted = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly List<Stream> _clients = [];
+    private NamedPipeServerStream? _waiting; // for the next client, on Windows
 
     /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
     /// <param name="greeting">The bytes that each client gets; null for none.</param>
@@ -24,8 +26,16 @@ internal sealed class SilentListener : IDisposable
     {
         _place = place;
         _greeting = greeting;
-        _socket = OperatingSystem.IsWindows() ? null : UnixSockets.Listen(place);
-        _ = AcceptAsync();
+        if (OperatingSystem.IsWindows())
+        {
+            _waiting = CreatePipe();
+        }
+        else
+        {
+            _socket = UnixSockets.Listen(place);
+        }
+
+        _accepting = AcceptAsync();
     }
 
     /// <summary>Completes with the first client.</summary>
@@ -45,6 +55,8 @@ internal sealed class SilentListener : IDisposable
     public void Dispose()
     {
         _end.Cancel();
+        Assert.That(_accepting.Wait(Timeouts.Wait), "It accepts nobody any more.");
+        _waiting?.Dispose();
         lock (_clients)
         {
             _clients.ForEach(client => client.Dispose());
@@ -89,6 +101,15 @@ internal sealed class SilentListener : IDisposable
     [SupportedOSPlatform("windows")]
     private async Task<Stream> AcceptPipeAsync()
     {
+        NamedPipeServerStream pipe = _waiting!;
+        await pipe.WaitForConnectionAsync(_end.Token);
+        _waiting = CreatePipe(); // at once, so that the name stays taken
+        return pipe;
+    }
+
+    [SupportedOSPlatform("windows")]
+    private NamedPipeServerStream CreatePipe()
+    {
         const int BufferBytes = 4096;
 
         // Wine gives no owner to a pipe without a descriptor of its own, and clients look at the owner.
@@ -96,7 +117,7 @@ internal sealed class SilentListener : IDisposable
         var security = new PipeSecurity();
         security.SetOwner(user);
         security.AddAccessRule(new PipeAccessRule(user, PipeAccessRights.FullControl, AccessControlType.Allow));
-        NamedPipeServerStream pipe = NamedPipeServerStreamAcl.Create(
+        return NamedPipeServerStreamAcl.Create(
             _place[PipeRoot.Length..],
             PipeDirection.InOut,
             NamedPipeServerStream.MaxAllowedServerInstances,
@@ -105,15 +126,5 @@ internal sealed class SilentListener : IDisposable
             BufferBytes,
             BufferBytes,
             security);
-        try
-        {
-            await pipe.WaitForConnectionAsync(_end.Token);
-            return pipe;
-        }
-        catch
-        {
-            await pipe.DisposeAsync();
-            throw;
-        }
     }
 }

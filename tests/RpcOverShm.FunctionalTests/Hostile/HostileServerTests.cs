@@ -265,7 +265,7 @@ internal sealed class HostileServerTests : RawServerFixture
             ? complaint.Replace("descriptors", "handles").Replace("not a memory file", "not of a section")
             : complaint;
         Assert.That(failure!.Status.Detail, Does.Contain(here));
-        await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));
+        await ProcessFacts.ReturnsToAsync(before);
         await AssertChannelLivesAsync();
     }
 
