@@ -31,7 +31,9 @@ internal static unsafe partial class WindowsResources
         return [.. process.Threads.Cast<ProcessThread>().Select(thread => NameOf(thread.Id)).OfType<string>()];
     }
 
-    /// <summary>Counts the open handles of objects of this type, such as "File" or "Section"; all if it is "".</summary>
+    /// <summary>
+    /// Counts the open handles of objects of this type, such as "File" or "Section"; all if it is "".
+    /// </summary>
     public static int CountHandles(string type, int processId)
     {
         nint[] handles = HandlesOf(processId);
@@ -52,8 +54,10 @@ internal static unsafe partial class WindowsResources
         nint process = Open(processId, ProcessVmRead | ProcessQueryInformation);
         int count = 0;
         MemoryRegion region;
-        for (nint at = 0; VirtualQueryEx(process, at, &region, sizeof(MemoryRegion)) != 0; at = region.Base + region.Size)
+        nint at = 0;
+        while (VirtualQueryEx(process, at, &region, sizeof(MemoryRegion)) != 0)
         {
+            at = region.Base + region.Size;
             ulong word;
             if (region.Type == MemoryMapped && region.State == MemoryCommit && region.Base == region.AllocationBase
                 && ReadProcessMemory(process, region.Base, &word, sizeof(ulong), out _) != 0 && word == SegmentMagic)

@@ -1,3 +1,4 @@
+using System.IO.Pipes;
 using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
@@ -5,15 +6,20 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// <summary>A foreign program at an address: it accepts clients and sends at most a greeting.</summary>
 internal sealed class SilentListener : IDisposable
 {
-    private readonly Socket _socket;
-    private readonly TaskCompletionSource _accepted = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly List<Socket> _clients = [];
+    private readonly string _place;
     private readonly byte[]? _greeting;
+    private readonly Socket? _socket; // null on Windows
+    private readonly CancellationTokenSource _end = new();
+    private readonly TaskCompletionSource _accepted = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly List<Stream> _clients = [];
 
-    public SilentListener(string path, byte[]? greeting = null)
+    /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
+    /// <param name="greeting">The bytes that each client gets; null for none.</param>
+    public SilentListener(string place, byte[]? greeting = null)
     {
+        _place = place;
         _greeting = greeting;
-        _socket = UnixSockets.Listen(path);
+        _socket = OperatingSystem.IsWindows() ? null : UnixSockets.Listen(place);
         _ = AcceptAsync();
     }
 
@@ -33,16 +39,16 @@ internal sealed class SilentListener : IDisposable
 
     public void Dispose()
     {
-        string? path = (_socket.LocalEndPoint as UnixDomainSocketEndPoint)?.ToString();
-        _socket.Dispose();
+        _end.Cancel();
         lock (_clients)
         {
             _clients.ForEach(client => client.Dispose());
         }
 
-        if (path is not null)
+        if (_socket is not null)
         {
-            File.Delete(path);
+            _socket.Dispose();
+            File.Delete(_place);
         }
     }
 
@@ -52,7 +58,9 @@ internal sealed class SilentListener : IDisposable
         {
             while (true)
             {
-                Socket client = await _socket.AcceptAsync();
+                Stream client = _socket is null
+                    ? await AcceptPipeAsync()
+                    : new NetworkStream(await _socket.AcceptAsync(_end.Token), ownsSocket: true);
                 lock (_clients)
                 {
                     _clients.Add(client);
@@ -60,15 +68,39 @@ internal sealed class SilentListener : IDisposable
 
                 if (_greeting is not null)
                 {
-                    await client.SendAsync(_greeting);
+                    await client.WriteAsync(_greeting, _end.Token);
                 }
 
                 _accepted.TrySetResult();
             }
         }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        catch (Exception exception) when (exception
+            is SocketException or IOException or ObjectDisposedException or OperationCanceledException)
         {
             // The test has ended.
+        }
+    }
+
+    private async Task<Stream> AcceptPipeAsync()
+    {
+        const int BufferBytes = 4096;
+        var pipe = new NamedPipeServerStream(
+            Path.GetRelativePath(@"\\.\pipe\", _place),
+            PipeDirection.InOut,
+            NamedPipeServerStream.MaxAllowedServerInstances,
+            PipeTransmissionMode.Byte,
+            PipeOptions.Asynchronous,
+            BufferBytes,
+            BufferBytes);
+        try
+        {
+            await pipe.WaitForConnectionAsync(_end.Token);
+            return pipe;
+        }
+        catch
+        {
+            await pipe.DisposeAsync();
+            throw;
         }
     }
 }

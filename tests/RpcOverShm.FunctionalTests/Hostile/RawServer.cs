@@ -1,16 +1,30 @@
-using System.Net.Sockets;
+using System.Threading.Channels;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>A scripted server: listens at a channel's address and returns a raw peer per connection.</summary>
-internal sealed class RawServer(string path) : IDisposable
+internal sealed class RawServer : IDisposable
 {
-    private readonly Socket _socket = UnixSockets.Listen(path);
+    private readonly Door _door;
+    private readonly Entrance _entrance;
+    private readonly Channel<Wire> _clients = System.Threading.Channels.Channel.CreateUnbounded<Wire>();
 
-    /// <summary>Accepts the next client's socket, without a handshake.</summary>
-    public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
+    /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
+    public RawServer(string place)
+    {
+        _door = HostSystem.Current.Listen(
+            RawAddress.OfPlace(place), AccessPolicy.OwnUserOnly, NullLogger.Instance);
+        _entrance = new Entrance(_door, _clients.Writer);
+        Assert.That(_entrance.Watch(EventLoop.Door, _door.Listening), Is.Null);
+    }
+
+    /// <summary>Accepts the next client, without a handshake.</summary>
+    public Task<Wire> AcceptWireAsync() => _clients.Reader.ReadAsync().AsTask().Bounded();
 
     /// <summary>Accepts the next client and completes an honest handshake.</summary>
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
@@ -19,7 +33,7 @@ internal sealed class RawServer(string path) : IDisposable
     {
         while (true)
         {
-            Socket client = await AcceptSocketAsync();
+            Wire client = await AcceptWireAsync();
             try
             {
                 return await RawPeer.AcceptAsync(client, limits, hasSecondRing: own is null, own).Bounded();
@@ -42,7 +56,27 @@ internal sealed class RawServer(string path) : IDisposable
 
     public void Dispose()
     {
-        _socket.Dispose();
-        File.Delete(path);
+        _door.EndListening();
+        _entrance.EndWatch();
+        _door.Remove();
+        _clients.Writer.TryComplete();
+        while (_clients.Reader.TryRead(out Wire? client))
+        {
+            client.Dispose();
+        }
+    }
+
+    private sealed class Entrance(Door door, ChannelWriter<Wire> clients) : WatchableSource
+    {
+        protected override void OnReady()
+        {
+            while (door.TryAccept(door.Listening, out _, out _) is { } client)
+            {
+                if (!clients.TryWrite(client))
+                {
+                    client.Dispose(); // The test has ended.
+                }
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ internal sealed class BufferLimitTests : BufferFixture
     public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
     {
         ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 14; i++)
         {
@@ -34,7 +34,7 @@ internal sealed class BufferLimitTests : BufferFixture
         long used = budget.UsedBytes;
 
         // The connection's limit is the server's too, so another client meets the server's.
-        using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer other = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         RawPeer last = isOfServer ? other : peer;
         await BeginRequestAsync(last, 14);
         RawFrame end = await last.ReceiveAsync(FrameKind.End);
@@ -104,7 +104,7 @@ internal sealed class BufferLimitTests : BufferFixture
             },
         };
         ShmRig rig = await StartShmAsync(script, Options(running: 1));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] request = Payloads.OfSize(PartBytes).ToByteArray();
         for (int i = 0; i < 16; i++)
@@ -134,7 +134,7 @@ internal sealed class BufferLimitTests : BufferFixture
     public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()
     {
         ShmRig rig = await StartShmAsync(new Script(), Options());
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 8; i++)
         {
@@ -161,7 +161,7 @@ internal sealed class BufferLimitTests : BufferFixture
         ShmRig rig = await StartShmAsync(
             new Script(),
             new RigOptions { Server = options => options.Limits.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] head = Head(Script.UnaryMethod);
         await BeginHeadAsync(peer, 0);

@@ -146,7 +146,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
                 options.MaxReceiveMessageSize = 1000;
                 options.Ring.Capacity = 64 << 10;
             });
-        using (RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath))
+        using (RawPeer peer = await RawPeer.ConnectAsync(rig.Place))
         {
             byte[] tooLarge = Message(new string('x', 1200));
             peer.Start(new CallId(0, 1, false), UnaryHead, Message("answer"));

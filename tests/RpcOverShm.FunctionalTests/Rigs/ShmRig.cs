@@ -31,10 +31,8 @@ internal sealed class ShmRig : CallRig
 
     public string? RuntimeDirectory => _directory.Option;
 
-    public string SocketPath => _directory.Combine("rig.sock");
-
     /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
-    public string Place => RendezvousAddress.Parse(Address, RuntimeDirectory).Place;
+    public string Place => _directory.PlaceOf("rig");
 
     /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
     public string[] FileNames => !OperatingSystem.IsWindows() ? _directory.FileNames : HasPipe(Place) ? [Place] : [];
@@ -144,9 +142,6 @@ internal sealed class ShmRig : CallRig
 
     public override Task ShutDownServerAsync() => Server.StopAsync();
 
-    [SupportedOSPlatform("windows")]
-    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
-
     public override async ValueTask DisposeAsync()
     {
         await base.DisposeAsync();
@@ -157,4 +152,7 @@ internal sealed class ShmRig : CallRig
             throw new InvalidOperationException($"The server left files behind: {string.Join(", ", left)}");
         }
     }
+
+    [SupportedOSPlatform("windows")]
+    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
 }

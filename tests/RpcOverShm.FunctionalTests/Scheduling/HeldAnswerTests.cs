@@ -98,7 +98,7 @@ internal sealed class HeldAnswerTests() : RigFixture(RigKind.Shm)
         _mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var script = new Script { Unary = (_, _) => Run(), ServerStream = (_, _, _) => _mayEnd.Task };
         ShmRig rig = await StartShmAsync(script, new RigOptions { Scheduling = ShmSchedulingMode.Inline });
-        _peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        _peer = await RawPeer.ConnectAsync(rig.Place, s_limits);
         for (int i = 0; i < WarmUps; i++)
         {
             await VisibleAtEachStartAsync(() => Write(1), 1);

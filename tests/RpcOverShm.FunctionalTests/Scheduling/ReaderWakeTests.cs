@@ -17,7 +17,7 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     public async Task Readers_WhoseMessagesCameTogether_AreAllWokenThoughOneBlocks()
     {
         ShmRig rig = await StartWithoutServerAsync(_options);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncServerStreamingCall<Payload> one = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId first = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
@@ -41,7 +41,7 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     public async Task Reader_WhoseMessagesCameTogether_SeesThemAllInOrder([Values(1, 2, 15, 16, 17, 100)] int count)
     {
         ShmRig rig = await StartWithoutServerAsync(_options);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId id = (await server.ReceiveAsync(FrameKind.CallStart)).Call;

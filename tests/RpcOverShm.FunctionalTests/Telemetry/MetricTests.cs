@@ -175,7 +175,7 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
                 },
             },
             new RigOptions { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place);
 
         // Until the test reads, the server writes as much as the ring takes, and waits.
         peer.StartServerStream("some");
@@ -279,7 +279,7 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
         {
             ServerStream = (_, responses, _) => responses.WriteAsync(Payloads.OfSize(Unread)),
         });
-        using (RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath))
+        using (RawPeer peer = await RawPeer.ConnectAsync(rig.Place))
         {
             // It reads nothing, so what the server writes stays in the ring.
             peer.StartServerStream("some");
