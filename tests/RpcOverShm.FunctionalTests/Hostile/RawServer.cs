@@ -1,7 +1,4 @@
-using System.Threading.Channels;
-using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Protocol;
-using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 
@@ -10,21 +7,13 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// <summary>A scripted server: listens at a channel's address and returns a raw peer per connection.</summary>
 internal sealed class RawServer : IDisposable
 {
-    private readonly Door _door;
-    private readonly Entrance _entrance;
-    private readonly Channel<Wire> _clients = System.Threading.Channels.Channel.CreateUnbounded<Wire>();
+    private readonly RawDoor _door;
 
     /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
-    public RawServer(string place)
-    {
-        _door = HostSystem.Current.Listen(
-            RawAddress.OfPlace(place), AccessPolicy.OwnUserOnly, NullLogger.Instance);
-        _entrance = new Entrance(_door, _clients.Writer);
-        Assert.That(_entrance.Watch(EventLoop.Door, _door.Listening), Is.Null);
-    }
+    public RawServer(string place) => _door = new RawDoor(place);
 
     /// <summary>Accepts the next client, without a handshake.</summary>
-    public Task<Wire> AcceptWireAsync() => _clients.Reader.ReadAsync().AsTask().Bounded();
+    public Task<Wire> AcceptWireAsync() => _door.AcceptAsync().AsTask().Bounded();
 
     /// <summary>Accepts the next client and completes an honest handshake.</summary>
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
@@ -54,29 +43,5 @@ internal sealed class RawServer : IDisposable
         return peer;
     }
 
-    public void Dispose()
-    {
-        _door.EndListening();
-        _entrance.EndWatch();
-        _door.Remove();
-        _clients.Writer.TryComplete();
-        while (_clients.Reader.TryRead(out Wire? client))
-        {
-            client.Dispose();
-        }
-    }
-
-    private sealed class Entrance(Door door, ChannelWriter<Wire> clients) : WatchableSource
-    {
-        protected override void OnReady()
-        {
-            while (door.TryAccept(door.Listening, out _, out _) is { } client)
-            {
-                if (!clients.TryWrite(client))
-                {
-                    client.Dispose(); // The test has ended.
-                }
-            }
-        }
-    }
+    public void Dispose() => _door.Dispose();
 }
