@@ -1,11 +1,16 @@
 using System.IO.Pipes;
 using System.Net.Sockets;
+using System.Runtime.Versioning;
+using System.Security.AccessControl;
+using System.Security.Principal;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>A foreign program at an address: it accepts clients and sends at most a greeting.</summary>
 internal sealed class SilentListener : IDisposable
 {
+    private const string PipeRoot = @"\\.\pipe\";
+
     private readonly string _place;
     private readonly byte[]? _greeting;
     private readonly Socket? _socket; // null on Windows
@@ -58,9 +63,9 @@ internal sealed class SilentListener : IDisposable
         {
             while (true)
             {
-                Stream client = _socket is null
+                Stream client = OperatingSystem.IsWindows()
                     ? await AcceptPipeAsync()
-                    : new NetworkStream(await _socket.AcceptAsync(_end.Token), ownsSocket: true);
+                    : new NetworkStream(await _socket!.AcceptAsync(_end.Token), ownsSocket: true);
                 lock (_clients)
                 {
                     _clients.Add(client);
@@ -81,17 +86,25 @@ internal sealed class SilentListener : IDisposable
         }
     }
 
+    [SupportedOSPlatform("windows")]
     private async Task<Stream> AcceptPipeAsync()
     {
         const int BufferBytes = 4096;
-        var pipe = new NamedPipeServerStream(
-            Path.GetRelativePath(@"\\.\pipe\", _place),
+
+        // Wine gives no owner to a pipe without a descriptor of its own, and clients look at the owner.
+        SecurityIdentifier user = WindowsIdentity.GetCurrent().User!;
+        var security = new PipeSecurity();
+        security.SetOwner(user);
+        security.AddAccessRule(new PipeAccessRule(user, PipeAccessRights.FullControl, AccessControlType.Allow));
+        NamedPipeServerStream pipe = NamedPipeServerStreamAcl.Create(
+            _place[PipeRoot.Length..],
             PipeDirection.InOut,
             NamedPipeServerStream.MaxAllowedServerInstances,
             PipeTransmissionMode.Byte,
             PipeOptions.Asynchronous,
             BufferBytes,
-            BufferBytes);
+            BufferBytes,
+            security);
         try
         {
             await pipe.WaitForConnectionAsync(_end.Token);
