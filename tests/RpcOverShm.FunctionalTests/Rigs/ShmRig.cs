@@ -1,9 +1,6 @@
-using System.Runtime.Versioning;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
-using RpcOverShm.Systems;
-using RpcOverShm.Windows;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
@@ -35,7 +32,7 @@ internal sealed class ShmRig : CallRig
     public string Place => _directory.PlaceOf("rig");
 
     /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
-    public string[] FileNames => !OperatingSystem.IsWindows() ? _directory.FileNames : HasPipe(Place) ? [Place] : [];
+    public string[] FileNames => _directory.FileNamesAt(Place);
 
     /// <summary>The connections of the server.</summary>
     public IReadOnlyList<ServerConnection> Served => Server.Running!.Connections;
@@ -152,7 +149,4 @@ internal sealed class ShmRig : CallRig
             throw new InvalidOperationException($"The server left files behind: {string.Join(", ", left)}");
         }
     }
-
-    [SupportedOSPlatform("windows")]
-    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
 }

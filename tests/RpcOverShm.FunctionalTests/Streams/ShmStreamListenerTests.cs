@@ -113,7 +113,7 @@ internal sealed class ShmStreamListenerTests
             Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, Options))!;
 
         Assert.That(exception.Error, Is.EqualTo(ShmTransportError.NotListening));
-        Assert.That(exception.Message, Does.Contain(_directory.Path));
+        Assert.That(exception.Message, Does.Contain(_directory.PlaceOf("listener")));
     }
 
     [Test]

@@ -17,6 +17,12 @@ internal abstract class PeerFixture
 
     protected string Address => Directory.AddressOf("two");
 
+    /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
+    protected string Place => Directory.PlaceOf("two");
+
+    /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
+    protected string[] FileNames => Directory.FileNamesAt(Place);
+
     protected LogGuard Log { get; private set; } = null!;
 
     [SetUp]
