@@ -52,6 +52,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(Place(words, 1)),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
+        ["reconnect"] = words => CallCommands.ReconnectAsync(words[1], Place(words)),
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),

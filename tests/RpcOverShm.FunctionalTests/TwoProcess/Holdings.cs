@@ -1,0 +1,54 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>
+/// What this process has of the system: descriptors of each kind, or handles on Windows, mapped segments and threads.
+/// </summary>
+internal sealed class Holdings
+{
+    private const string Threads = "threads";
+    private const string Untyped = "others";
+
+    // The runtime starts and ends threads at any time. On Windows each has handles of these kinds.
+    private static readonly string[] s_ofRuntime = [Threads, "Thread", "Event", Untyped];
+
+    private readonly SortedDictionary<string, int> _counts = new(StringComparer.Ordinal);
+
+    private Holdings()
+    {
+        foreach ((string kind, int count) in ProcessResources.CountByKind())
+        {
+            _counts[kind.Length > 0 ? kind : Untyped] = count;
+        }
+
+        var facts = ProcessFacts.OfSelf();
+        _counts["mapped segments"] = facts.Mappings;
+        _counts["threads of the library"] = facts.Threads;
+        _counts[Threads] = ProcessResources.ThreadNames().Length;
+    }
+
+    /// <summary>Counts after a collection: what waits for its finalizer is no leak.</summary>
+    public static Holdings AfterCollection()
+    {
+        Unobserved.Collect();
+        return new Holdings();
+    }
+
+    /// <summary>
+    /// Returns the kinds of which there are more than before, and so many more that every tenth kill, or every kill for
+    /// those kinds that the runtime has too, may have left one.
+    /// </summary>
+    public string[] LeftBy(int kills, Holdings before) =>
+    [
+        .. _counts.Keys.Where(kind => Of(kind) - before.Of(kind) > (s_ofRuntime.Contains(kind)
+            ? kills - 1
+            : kills / 10)),
+    ];
+
+    public string Describe(Holdings before) => string.Join(", ", _counts.Keys.Union(before._counts.Keys).Select(
+        kind => string.Create(CultureInfo.InvariantCulture, $"{kind} {before.Of(kind)} to {Of(kind)}")));
+
+    private int Of(string kind) => _counts.GetValueOrDefault(kind);
+}
