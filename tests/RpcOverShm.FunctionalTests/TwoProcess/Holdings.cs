@@ -37,13 +37,13 @@ internal sealed class Holdings
     }
 
     /// <summary>
-    /// Returns the kinds of which there are more than before, and so many more that every tenth kill, or every kill for
-    /// those kinds that the runtime has too, may have left one.
+    /// Returns the kinds of which there are more than before, by more than one for ten kills. Those that the runtime has
+    /// too may be more, by less than one for each kill.
     /// </summary>
     public string[] LeftBy(int kills, Holdings before) =>
     [
         .. _counts.Keys.Where(kind => Of(kind) - before.Of(kind) > (s_ofRuntime.Contains(kind)
-            ? kills - 1
+            ? kills * 2 / 3
             : kills / 10)),
     ];
 
