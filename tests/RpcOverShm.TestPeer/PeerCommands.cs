@@ -52,11 +52,11 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(Place(words, 1)),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
+        ["reconnect"] = words => CallCommands.ReconnectAsync(words[1], Place(words)),
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
-        ["stream-crowd"] = words => _stream.ConnectManyAsync(
-            words[1], Place(words), Others(words, 3), Number(words[4])),
+        ["stream-crowd"] = words => _stream.ConnectManyAsync(words[1], Place(words), Others(words, 3), Number(words[4])),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),

@@ -72,6 +72,13 @@ internal abstract class PeerFixture
     /// <summary>Takes an <see cref="Adopt"/> back.</summary>
     protected void Release(PeerProcess peer) => _peers.Remove(peer);
 
+    /// <summary>Ends a peer before the end of the test, with all that this process has for it.</summary>
+    protected async Task EndAsync(PeerProcess peer)
+    {
+        Release(peer);
+        await peer.DisposeAsync();
+    }
+
     /// <summary>Starts a peer that serves the script at the address.</summary>
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)
     {
