@@ -2,7 +2,6 @@ using System.Runtime.Versioning;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
-using RpcOverShm.Systems;
 using RpcOverShm.Windows;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
