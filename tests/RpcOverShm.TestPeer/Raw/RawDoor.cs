@@ -12,6 +12,7 @@ internal sealed class RawDoor : IDisposable
 {
     private readonly Door _door;
     private readonly Entrance _entrance = new();
+    private volatile bool _isDisposed;
 
     /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
     public RawDoor(string place)
@@ -24,12 +25,14 @@ internal sealed class RawDoor : IDisposable
     }
 
     /// <summary>Accepts the next client.</summary>
+    /// <exception cref="ObjectDisposedException">The door was closed meanwhile.</exception>
     public async ValueTask<Wire> AcceptAsync()
     {
         while (true)
         {
             // Sampled first, so that a client that comes between the look and the wait is not missed.
             Task next = _entrance.NextClients;
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
             if (_door.TryAccept(_door.Listening, out _, out _) is { } client)
             {
                 return client;
@@ -44,6 +47,8 @@ internal sealed class RawDoor : IDisposable
         _door.EndListening();
         _entrance.EndWatch();
         _door.Remove();
+        _isDisposed = true;
+        _entrance.Tell();
     }
 
     private sealed class Entrance : WatchableSource
@@ -53,7 +58,10 @@ internal sealed class RawDoor : IDisposable
         /// <summary>Completes when clients come.</summary>
         public Task NextClients => Volatile.Read(ref _next).Task;
 
-        protected override void OnReady() => Interlocked.Exchange(ref _next, NewSource()).TrySetResult();
+        /// <summary>Ends the waits for clients.</summary>
+        public void Tell() => Interlocked.Exchange(ref _next, NewSource()).TrySetResult();
+
+        protected override void OnReady() => Tell();
 
         private static TaskCompletionSource NewSource() => new(TaskCreationOptions.RunContinuationsAsynchronously);
     }
