@@ -28,12 +28,11 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3), Codec(words)),
-        ["callback-channel"] = words => _call.OpenAsync(
-            words[1], Place(words), [], options =>
-            {
-                options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
-                options.Callbacks.Services.Add(new Script().Build());
-            }),
+        ["callback-channel"] = words => _call.OpenAsync(words[1], Place(words), [], options =>
+        {
+            options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
+            options.Callbacks.Services.Add(new Script().Build());
+        }),
         ["blocking-callback-channel"] = words => _call.OpenForBlockingCallbacksAsync(
             words[1], Place(words), Enum.Parse<ShmSchedulingMode>(words[3])),
         ["flood"] = words => _call.FloodAsync(words[1]),
@@ -56,7 +55,8 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
-        ["stream-crowd"] = words => _stream.ConnectManyAsync(words[1], Place(words), Others(words, 3), Number(words[4])),
+        ["stream-crowd"] = words => _stream.ConnectManyAsync(
+            words[1], Place(words), Others(words, 3), Number(words[4])),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),

@@ -20,8 +20,8 @@ public static class ProcessResources
             path => TargetOf(path)?.Contains(target, StringComparison.Ordinal) == true);
 
     /// <summary>
-    /// Counts the open descriptors by kind, such as "socket" or "anon_inode:[pidfd]", all files as "file"; on Windows the
-    /// handles by the type of their objects.
+    /// Counts the open descriptors by kind, such as "socket" or "anon_inode:[pidfd]", all files as "file"; on Windows
+    /// the handles by the type of their objects.
     /// </summary>
     public static IReadOnlyDictionary<string, int> CountByKind(int? processId = null) => OperatingSystem.IsWindows()
         ? WindowsResources.CountHandles(processId ?? Environment.ProcessId)

@@ -43,8 +43,8 @@ internal sealed class Holdings
     }
 
     /// <summary>
-    /// Returns the kinds of which there are more than before, by more than one for ten kills. Those that the runtime has
-    /// too may be more, by one for two kills.
+    /// Returns the kinds of which there are more than before, by more than one for ten kills; by more than one for two
+    /// kills, if the runtime has some too.
     /// </summary>
     public string[] LeftBy(int kills, Holdings before)
     {
