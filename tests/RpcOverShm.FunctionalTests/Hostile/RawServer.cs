@@ -27,9 +27,9 @@ internal sealed class RawServer : IDisposable
             {
                 return await RawPeer.AcceptAsync(client, limits, hasSecondRing: own is null, own).Bounded();
             }
-            catch (IOException)
+            catch (Exception exception) when (exception is IOException or SegmentException)
             {
-                // The client gave up while it waited; it connects again.
+                // The client gave up while it waited; it connects again. The handles that its hello names are gone.
                 client.Dispose();
             }
         }
