@@ -262,7 +262,7 @@ internal sealed class HostileServerTests : RawServerFixture
 
         Assert.That(failure?.StatusCode, Is.AnyOf(StatusCode.Internal, StatusCode.Unavailable));
         string here = OperatingSystem.IsWindows()
-            ? complaint.Replace("descriptors", "handles").Replace("not a memory file", "not of a section")
+            ? complaint.Replace("descriptors", "handles").Replace("not a memory file", "of the type Semaphore")
             : complaint;
         Assert.That(failure!.Status.Detail, Does.Contain(here));
         await ProcessFacts.ReturnsToAsync(before);
@@ -308,7 +308,7 @@ internal sealed class HostileServerTests : RawServerFixture
         Hello answer = RawHello.Of(HelloType.Server, RawPeer.Generous, hello.ConnectionId);
         using var segment = SharedSegment.Create(64 << 10, hello.ConnectionId);
         using Signal signal = HostSystem.Current.CreateSignal();
-        using SafeHandle file = File.OpenHandle(OperatingSystem.IsWindows() ? "NUL" : "/dev/null");
+        using SafeHandle? file = OperatingSystem.IsWindows() ? null : File.OpenHandle("/dev/null");
         SafeHandle[] handles = [segment.Handle, .. signal.Offer];
         switch (lie)
         {
@@ -325,7 +325,7 @@ internal sealed class HostileServerTests : RawServerFixture
                 wire.Send(WithRing(128 << 10), handles);
                 break;
             case "file":
-                wire.Send(answer.Encode(), [file, .. signal.Offer]);
+                wire.Send(answer.Encode(), [file ?? signal.Offer[0], .. signal.Offer]);
                 break;
             case "none":
                 wire.Send(answer.Encode(), []);
