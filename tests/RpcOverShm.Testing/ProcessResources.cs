@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Testing;
 
@@ -13,6 +14,10 @@ public static class ProcessResources
 
     // Linux truncates the names of threads.
     private const int ThreadNameLength = 15;
+
+    /// <summary>Whether the system is Wine, which does not check rights of pipes and their first instances.</summary>
+    public static bool IsWine { get; } = OperatingSystem.IsWindows()
+        && NativeLibrary.TryGetExport(NativeLibrary.Load("ntdll"), "wine_get_version", out _);
 
     /// <summary>Counts the open descriptors whose target contains the text; all descriptors if it is empty.</summary>
     public static int CountDescriptors(string target = "", int? processId = null) =>

@@ -39,7 +39,7 @@ public class PipeDoorTests
     [Test]
     public void FirstInstance_OfANameThatIsTaken_IsRefused()
     {
-        Assume.That(Handles.IsWine, Is.False, "Wine lets each process make a first instance.");
+        Assume.That(ProcessResources.IsWine, Is.False, "Wine lets each process make a first instance.");
         using var pair = new PipePair();
 
         Assert.That(
@@ -56,7 +56,7 @@ public class PipeDoorTests
             address.Place[@"\\.\pipe\".Length..], PipeDirection.InOut, 1);
         using Wire client = await PipePair.ConnectAsync(address);
 
-        if (Handles.IsWine)
+        if (ProcessResources.IsWine)
         {
             Assert.That(() => client.Peer, Throws.TypeOf<IOException>().With.Message.Contains("has no owner"));
         }
