@@ -34,17 +34,18 @@ internal sealed class PairClient(
     {
         ["blocking-100B"] = (one, time) => Task.FromResult(one.Block(100, time)),
         ["blocking-100B-after-10ms"] = (one, time) => Task.FromResult(one.Block(100, time, s_gap)),
-        ["8-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time),
+        ["8-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time, Blocking, [one._client]),
         ["awaited-100B"] = (one, time) => Task.Run(() => one.AwaitAsync(100, time)),
-        ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time),
+        ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time, [one._client]),
         ["stream-1KiB"] = (one, time) => one.StreamAsync(time),
         ["one-way-1KiB"] = (one, time) => Task.FromResult(one.Send(StreamBytes, time)),
         ["blocking-100KiB"] = (one, time) => Task.FromResult(one.Block(100 << 10, time)),
         ["blocking-1MiB"] = (one, time) => Task.FromResult(one.Block(1 << 20, time)),
-        ["crowd-4-blocking-100B"] = (one, time) => one.BlockCrowdAsync(100, time),
-        ["crowd-64-awaiting-100B"] = (one, time) => one.AwaitCrowdAsync(100, time),
+        ["crowd-4-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time, CrowdThreads, one.Crowd()),
+        ["crowd-64-awaiting-100B"] = (one, time) => one.AwaitManyAsync(100, time, one.Crowd()),
     };
 
+    private readonly Conformance.ConformanceClient _client = client;
     private Conformance.ConformanceClient[]? _crowd;
     private long _perRound = 1000; // messages of a stream
 
@@ -121,7 +122,7 @@ internal sealed class PairClient(
             }
 
             long before = Stopwatch.GetTimestamp();
-            Payload answer = client.Echo(request);
+            Payload answer = _client.Echo(request);
             times.Add(Stopwatch.GetTimestamp() - before);
             Check(answer, request);
         }
@@ -129,17 +130,23 @@ internal sealed class PairClient(
         return MedianOf(times);
     }
 
-    /// <summary>Makes calls from several threads. Returns the elapsed microseconds divided by all calls.</summary>
-    private Task<double> BlockManyAsync(int size, TimeSpan time)
+    /// <summary>
+    /// Makes calls from several threads, each over its share of the connections in turn. Returns the elapsed
+    /// microseconds divided by all calls.
+    /// </summary>
+    private Task<double> BlockManyAsync(
+        int size, TimeSpan time, int callers, Conformance.ConformanceClient[] clients)
     {
         Payload request = MakePayload(size);
-        return CallManyAsync(Blocking, time, end => Task.Factory.StartNew(
+        int caller = -1;
+        return CallManyAsync(callers, time, end => Task.Factory.StartNew(
             () =>
             {
+                int at = Interlocked.Increment(ref caller) % clients.Length;
                 long count = 0;
-                for (; Stopwatch.GetTimestamp() < end; count++)
+                for (; Stopwatch.GetTimestamp() < end; count++, at = (at + callers) % clients.Length)
                 {
-                    Check(client.Echo(request), request);
+                    Check(clients[at].Echo(request), request);
                 }
 
                 return count;
@@ -164,7 +171,7 @@ internal sealed class PairClient(
             oneWay.Echo(request);
         }
 
-        Check(client.Echo(request), request);
+        Check(_client.Echo(request), request);
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / count;
     }
 
@@ -175,7 +182,7 @@ internal sealed class PairClient(
         long end = Stopwatch.GetTimestamp() + (long)(time.TotalSeconds * Stopwatch.Frequency);
         for (long before = Stopwatch.GetTimestamp(); before < end; before = Stopwatch.GetTimestamp())
         {
-            Payload answer = await client.EchoAsync(request);
+            Payload answer = await _client.EchoAsync(request);
             times.Add(Stopwatch.GetTimestamp() - before);
             Check(answer, request);
         }
@@ -183,16 +190,18 @@ internal sealed class PairClient(
         return MedianOf(times);
     }
 
-    /// <summary>Makes calls from many tasks. Returns the elapsed microseconds divided by all calls.</summary>
-    private Task<double> AwaitManyAsync(int size, TimeSpan time)
+    /// <summary>The same from many tasks.</summary>
+    private Task<double> AwaitManyAsync(int size, TimeSpan time, Conformance.ConformanceClient[] clients)
     {
         Payload request = MakePayload(size);
+        int caller = -1;
         return CallManyAsync(Awaiting, time, end => Task.Run(async () =>
         {
+            int at = Interlocked.Increment(ref caller) % clients.Length;
             long count = 0;
-            for (; Stopwatch.GetTimestamp() < end; count++)
+            for (; Stopwatch.GetTimestamp() < end; count++, at = (at + Awaiting) % clients.Length)
             {
-                Check(await client.EchoAsync(request), request);
+                Check(await clients[at].EchoAsync(request), request);
             }
 
             return count;
@@ -208,51 +217,6 @@ internal sealed class PairClient(
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / calls.Sum();
     }
 
-    /// <summary>
-    /// Makes calls from four threads, each over its share of many connections in turn. Returns the elapsed microseconds
-    /// divided by all calls.
-    /// </summary>
-    private Task<double> BlockCrowdAsync(int size, TimeSpan time)
-    {
-        Payload request = MakePayload(size);
-        Conformance.ConformanceClient[] crowd = Crowd();
-        int caller = -1;
-        return CallManyAsync(CrowdThreads, time, end => Task.Factory.StartNew(
-            () =>
-            {
-                int at = Interlocked.Increment(ref caller);
-                long count = 0;
-                for (; Stopwatch.GetTimestamp() < end; count++, at = (at + CrowdThreads) % crowd.Length)
-                {
-                    Check(crowd[at].Echo(request), request);
-                }
-
-                return count;
-            },
-            CancellationToken.None,
-            TaskCreationOptions.LongRunning,
-            TaskScheduler.Default));
-    }
-
-    /// <summary>The same from many tasks.</summary>
-    private Task<double> AwaitCrowdAsync(int size, TimeSpan time)
-    {
-        Payload request = MakePayload(size);
-        Conformance.ConformanceClient[] crowd = Crowd();
-        int caller = -1;
-        return CallManyAsync(Awaiting, time, end => Task.Run(async () =>
-        {
-            int at = Interlocked.Increment(ref caller);
-            long count = 0;
-            for (; Stopwatch.GetTimestamp() < end; count++, at = (at + Awaiting) % crowd.Length)
-            {
-                Check(await crowd[at].EchoAsync(request), request);
-            }
-
-            return count;
-        }));
-    }
-
     // Opened once, and left to the end of the process.
     private Conformance.ConformanceClient[] Crowd() => _crowd ??=
         [.. Enumerable.Range(0, Connections).Select(_ => new Conformance.ConformanceClient(open()))];
@@ -260,7 +224,7 @@ internal sealed class PairClient(
     /// <summary>Receives a stream that takes about the time. Returns the microseconds for each message.</summary>
     private async Task<double> StreamAsync(TimeSpan time)
     {
-        using AsyncServerStreamingCall<Payload> call = client.Pump(
+        using AsyncServerStreamingCall<Payload> call = _client.Pump(
             new PumpRequest { Messages = _perRound, MessageBytes = StreamBytes });
         long begun = 0;
         long count = 0;
