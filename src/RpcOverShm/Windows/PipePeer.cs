@@ -90,7 +90,7 @@ internal sealed unsafe class PipePeer : IDisposable
 
         try
         {
-            // A descriptor of a security may lack an owner.
+            // A security descriptor may lack an owner.
             Account user = owner != 0
                 ? WindowsAccounts.OfSid(owner)
                 : throw new IOException($"The pipe of process {processId} has no owner, so its user is not known.");

@@ -11,7 +11,7 @@ internal sealed class RawServerTests
 {
     [TestCase(true)]
     [TestCase(false)]
-    [LinuxOnly("Its client gives up in the process of the server, where the values of its handles are used again.")]
+    [LinuxOnly("Under Wine a client that gives up in its server's process leaves a handle of a section: unexplained.")]
     public async Task Accept_ClientThatHasGivenUp_TakesTheNextAndLeavesNothing(bool isAfterItsHello)
     {
         using var directory = new TestDirectory();
