@@ -109,7 +109,7 @@ internal sealed class HostileBillTests : PeerFixture
         byte[] request = Message("rest" + new string('x', 1000));
         for (int i = 0; i < Connections; i++)
         {
-            using RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits);
+            using RawPeer peer = await RawPeer.ConnectAsync(Place, s_limits);
             for (int slot = 0; slot < CallsOfEach; slot++)
             {
                 await SendAsync(
@@ -149,7 +149,7 @@ internal sealed class HostileBillTests : PeerFixture
         Memory before = await MeasureAsync(server);
         long connections = Served.Of(server).Connections;
         Memory during;
-        using (RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits))
+        using (RawPeer peer = await RawPeer.ConnectAsync(Place, s_limits))
         {
             await attackAsync(peer);
             await CompleteAsync(server, peer, isComplete);
@@ -168,7 +168,7 @@ internal sealed class HostileBillTests : PeerFixture
         var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Option);
         await meter.AssertHarmlessAsync(async (stands, over) =>
         {
-            using (RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits))
+            using (RawPeer peer = await RawPeer.ConnectAsync(Place, s_limits))
             {
                 await attackAsync(peer);
                 await CompleteAsync(server, peer, isComplete);

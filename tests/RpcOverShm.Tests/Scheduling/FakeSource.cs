@@ -100,7 +100,7 @@ internal sealed class FakeSource : EventSource, IDisposable
         return HasKeptLoop.Value;
     }
 
-    public override bool TryPark() => MayPark && Volatile.Read(ref _work) == 0;
+    public override bool TryPark() => MayPark && !IsBusy && Volatile.Read(ref _work) == 0;
 
     public override void OnSocket()
     {
