@@ -265,8 +265,11 @@ internal sealed class HostileServerTests : RawServerFixture
             ? complaint.Replace("descriptors", "handles").Replace("not a memory file", "of the type Semaphore")
             : complaint;
         Assert.That(failure!.Status.Detail, Does.Contain(here));
-        await ProcessFacts.ReturnsToAsync(before);
         await AssertChannelLivesAsync();
+
+        // The channel connects again and again while it lives, and each attempt has resources.
+        Channel.Dispose();
+        await ProcessFacts.ReturnsToAsync(before);
     }
 
     private static IEnumerable<TestCaseData> Cases(string shape, IEnumerable<Violation> violations) =>

@@ -16,13 +16,17 @@ public sealed class LeavesNothingAttribute : Attribute, ITestAction
     private int _mappings;
     private int _doors; // listeners, and handshakes that wait
     private (int Threads, int Mappings, int Doors) _left;
-    private bool _isAnyRunningAtOnce = true;
+    private volatile bool _isAnyRunningAtOnce;
 
     public ActionTargets Targets => ActionTargets.Test;
 
     public void BeforeTest(ITest test)
     {
-        if (_isAnyRunningAtOnce && !RunsAtOnce(test))
+        if (RunsAtOnce(test))
+        {
+            _isAnyRunningAtOnce = true;
+        }
+        else if (_isAnyRunningAtOnce)
         {
             _isAnyRunningAtOnce = false;
             WaitUntilNothingIsLeft("the fixtures that ran at once leave no threads, mappings and listeners");
