@@ -37,9 +37,9 @@ public static class ProcessResources
         ? CountByKind(processId).GetValueOrDefault("File")
         : CountDescriptors("socket:[", processId);
 
-    /// <summary>Counts the open descriptors of segments; on Windows the handles of sections.</summary>
+    /// <summary>Counts the open descriptors of segments, or handles.</summary>
     public static int CountSegmentDescriptors(int? processId = null) => OperatingSystem.IsWindows()
-        ? CountByKind(processId).GetValueOrDefault("Section")
+        ? WindowsResources.CountSegmentHandles(processId ?? Environment.ProcessId)
         : CountDescriptors(MemoryFile, processId);
 
     /// <summary>Counts the mappings of segments.</summary>

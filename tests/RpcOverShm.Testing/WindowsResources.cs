@@ -22,6 +22,7 @@ internal static unsafe partial class WindowsResources
     private const uint DuplicateSameAccess = 2;
     private const uint MemoryCommit = 0x1000;
     private const uint MemoryMapped = 0x4_0000;
+    private const uint FileMapRead = 4;
     private const nint CurrentProcess = -1;
 
     /// <summary>Returns the names of all threads; "" for one without a name.</summary>
@@ -43,6 +44,18 @@ internal static unsafe partial class WindowsResources
 
         _ = CloseHandle(process);
         return counts;
+    }
+
+    /// <summary>
+    /// Counts the handles of sections that begin as a segment does. The runtime has others, of the symbols of a stack
+    /// trace for instance.
+    /// </summary>
+    public static int CountSegmentHandles(int processId)
+    {
+        nint process = Open(processId, ProcessDuplicateHandle);
+        int count = HandlesOf(processId).Count(handle => IsSegment(process, handle));
+        _ = CloseHandle(process);
+        return count;
     }
 
     /// <summary>Counts the mapped views that begin as a segment does.</summary>
@@ -122,11 +135,29 @@ internal static unsafe partial class WindowsResources
         }
     }
 
-    // Null for a handle that was closed after the list was made, or that cannot be duplicated.
+    // A handle of another type, or of a section that may not be mapped, has no view.
+    private static bool IsSegment(nint process, nint handle)
+    {
+        if (!TryCopy(process, handle, out nint own))
+        {
+            return false;
+        }
+
+        ulong* view = MapViewOfFile(own, FileMapRead, 0, 0, sizeof(ulong));
+        bool isSegment = view != null && *view == SegmentMagic;
+        _ = view == null ? 0 : UnmapViewOfFile(view);
+        _ = CloseHandle(own);
+        return isSegment;
+    }
+
+    // False for a handle that was closed after the list was made, or that cannot be duplicated.
+    private static bool TryCopy(nint process, nint handle, out nint own) =>
+        DuplicateHandle(process, handle, CurrentProcess, out own, 0, inherit: 0, DuplicateSameAccess) != 0;
+
     private static string? TypeOf(nint process, nint handle)
     {
         const int MostBytes = 1024;
-        if (DuplicateHandle(process, handle, CurrentProcess, out nint own, 0, inherit: 0, DuplicateSameAccess) == 0)
+        if (!TryCopy(process, handle, out nint own))
         {
             return null;
         }
@@ -170,6 +201,12 @@ internal static unsafe partial class WindowsResources
 
     [LibraryImport("kernel32")]
     private static partial int CloseHandle(nint handle);
+
+    [LibraryImport("kernel32")]
+    private static partial ulong* MapViewOfFile(nint section, uint access, uint offsetHigh, uint offset, nint length);
+
+    [LibraryImport("kernel32")]
+    private static partial int UnmapViewOfFile(void* view);
 
     [LibraryImport("kernel32")]
     private static partial nint VirtualQueryEx(nint process, nint address, MemoryRegion* region, nint length);

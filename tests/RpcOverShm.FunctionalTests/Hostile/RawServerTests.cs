@@ -11,7 +11,6 @@ internal sealed class RawServerTests
 {
     [TestCase(true)]
     [TestCase(false)]
-    [LinuxOnly("Under Wine a client that gives up in its server's process leaves a handle of a section: unexplained.")]
     public async Task Accept_ClientThatHasGivenUp_TakesTheNextAndLeavesNothing(bool isAfterItsHello)
     {
         using var directory = new TestDirectory();
