@@ -334,10 +334,13 @@ public class EventLoopTests : EventLoopFixture
         source.OnRun = () => Volatile.Write(ref thread, Thread.CurrentThread);
         source.Request();
         Eventually(() => Volatile.Read(ref thread) is not null);
+        TimeSpan before = EventLoop.Linger;
+        EventLoop.Linger = TimeSpan.FromSeconds(3); // The removal takes some tenths of a second on a busy machine.
 
         RemoveAll();
 
         Assert.That(thread!.IsAlive, "It stays for some seconds.");
+        EventLoop.Linger = before;
         Eventually(() => !thread.IsAlive, "The thread ends some seconds later.");
         FakeSource next = Add();
         next.Request();
