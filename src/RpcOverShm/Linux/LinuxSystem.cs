@@ -17,6 +17,8 @@ internal sealed unsafe class LinuxSystem : HostSystem
 
     public override int HandlesOfHello => 1;
 
+    public override bool PassesHandlesLater => true;
+
     public override long MaxMappings
     {
         get

@@ -22,6 +22,9 @@ internal sealed unsafe class WindowsSystem : HostSystem
 
     public override int HandlesOfHello => Handles;
 
+    // A value says nothing in the receiver's process: it would have to ask for the handle, or the sender to put it there.
+    public override bool PassesHandlesLater => false;
+
     public override long MaxMappings => long.MaxValue;
 
     public override long MaxHandles => MostHandles;

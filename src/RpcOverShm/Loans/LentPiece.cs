@@ -1,0 +1,25 @@
+namespace RpcOverShm.Loans;
+
+/// <summary>A piece of a file of this side, which it writes and may lend to the peer any number of times.</summary>
+internal sealed class LentPiece(LoanPool pool, LoanPlace place, int length)
+    : MappedPiece(place.File.Memory, place.Offset, length)
+{
+    public LoanPool Pool => pool;
+
+    public LoanPlace Place => place;
+
+    /// <summary>Ends the use of a frame, and its loan unless it was sent: the peer has that one now.</summary>
+    public void EndFrame(bool isSent)
+    {
+        if (!isSent)
+        {
+            pool.Unlend(this);
+        }
+
+        EndUse();
+    }
+
+    protected override void OnUnused() => pool.OnUnused(place);
+
+    protected override void OnLeaked() => pool.OnLeaked(Length);
+}

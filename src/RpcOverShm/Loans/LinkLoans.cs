@@ -1,0 +1,95 @@
+using System.Runtime.InteropServices;
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Loans;
+
+/// <summary>
+/// The loans of a link whose sides have agreed on them: what this side lends, and what it borrows. Thread-safe.
+/// </summary>
+internal sealed class LinkLoans
+{
+    private readonly ILogger _logger;
+    private readonly Guid _connectionId;
+    private readonly string _peer;
+    private readonly LoanQuota _quota;
+    private int _leaks;
+    private bool _isShortageLogged;
+
+    /// <param name="limits">The limits of this side.</param>
+    /// <param name="offer">
+    /// Passes a file to the peer. Returns false if it cannot be passed now: the file is then dropped.
+    /// </param>
+    /// <param name="logger">The logger of the link.</param>
+    /// <param name="connectionId">The id of the link.</param>
+    /// <param name="peer">The peer, for log entries.</param>
+    public LinkLoans(
+        LoanLimits limits, Func<FileNotice, SafeHandle, bool> offer, ILogger logger, Guid connectionId, string peer)
+    {
+        (_logger, _connectionId, _peer) = (logger, connectionId, peer);
+        _quota = new LoanQuota(limits);
+        Lent = new LoanPool(_quota, offer, LogShortage) { OnLeaked = OnLeaked };
+        Borrowed = new PeerLoans(new LoanQuota(limits)) { OnLeaked = OnLeaked };
+    }
+
+    /// <summary>What this side lends.</summary>
+    public LoanPool Lent { get; }
+
+    /// <summary>What this side borrows.</summary>
+    public PeerLoans Borrowed { get; }
+
+    /// <summary>The payloads that were never disposed.</summary>
+    public int Leaks => Volatile.Read(ref _leaks);
+
+    /// <summary>
+    /// Counts and logs that a rent has failed at the limit. Returns the sentence for the user.
+    /// </summary>
+    public string ReportLimit(int length)
+    {
+        (string option, long limit) = _quota.Tightest;
+        long taken = Lent.TakenBytes;
+        long lent = Lent.LentBytes;
+        LimitEvents.Reached(_logger, option, limit, $"{_peer}: a payload of {length} bytes could not be rented.");
+        return $"A payload of {length} bytes has no room within {option}, which is {limit} bytes: {taken} bytes are "
+            + $"rented on this connection, and {lent} of these lie with the peer, which has not disposed them. Dispose "
+            + $"payloads on both sides when they were sent or read, or raise {option}.";
+    }
+
+    /// <summary>Maps a file that the peer has passed, on a pool thread. Takes the handle over.</summary>
+    public void BeginMap(PeerFile file, SafeHandle handle) =>
+        PoolWork.Queue(static work => work.Map(), new Mapping(this, file, handle));
+
+    /// <summary>Ends all loans with the link.</summary>
+    public void Close()
+    {
+        Lent.Close();
+        Borrowed.Close();
+    }
+
+    private void OnLeaked(int length)
+    {
+        Interlocked.Increment(ref _leaks);
+        ShmLog.PayloadLeaked(_logger, _connectionId, _peer, length);
+    }
+
+    private void LogShortage(string reason)
+    {
+        // One entry for a link: the next payloads meet the same reason.
+        if (!Interlocked.Exchange(ref _isShortageLogged, true))
+        {
+            DeferredLog.Write(_logger, log => ShmLog.PayloadsCopied(log, _connectionId, _peer, reason));
+        }
+    }
+
+    private sealed record Mapping(LinkLoans Loans, PeerFile File, SafeHandle Handle)
+    {
+        public void Map()
+        {
+            if (Loans.Borrowed.Map(File, Handle) is { } problem)
+            {
+                Loans.LogShortage(problem);
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Numerics;
+using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
+
+namespace RpcOverShm.Loans;
+
+/// <summary>
+/// The data files that this side has made for one link, and the pieces that it has rented out of them. A piece is free
+/// again when neither its payload, nor a frame, nor the peer has it. Each file is passed to the peer once, when it is
+/// made; its pieces can be lent when the peer has mapped it. Thread-safe.
+/// </summary>
+internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, bool> offer, Action<string> onShortage)
+{
+    /// <summary>The length from which on a reference costs less than a copy.</summary>
+    public const int SmallestPiece = 64 << 10;
+
+    private const long SmallestFile = 1 << 20;
+
+    // Taken for each rent, loan and return; and for a new file, which takes a millisecond for each 4 MiB or so.
+    private readonly UninterruptibleLock _lock = new();
+    private readonly UninterruptibleLock _making = new();
+    private readonly List<LoanFile> _files = []; // by number
+    private bool _isOver; // the link has ended
+    private bool _isComplete; // no more files are made
+
+    /// <summary>Called on a pool thread with the length of a piece that was never disposed.</summary>
+    public required Action<int> OnLeaked { get; init; }
+
+    /// <summary>The bytes of the pieces that the peer has.</summary>
+    public long LentBytes => Sum(static place => place.Loans > 0);
+
+    /// <summary>The bytes of all pieces that are not free.</summary>
+    public long TakenBytes => Sum(static _ => true);
+
+    /// <summary>The bytes of the files that the peer has mapped.</summary>
+    public long MappedBytes
+    {
+        get
+        {
+            using (_lock.Enter())
+            {
+                return _files.Where(file => file.State == LoanFileState.Mapped).Sum(file => file.Memory.SizeBytes);
+            }
+        }
+    }
+
+    /// <summary>Rents a piece, and makes a file for it if need be.</summary>
+    /// <param name="length">The length in bytes, 1 or more.</param>
+    /// <param name="piece">The piece.</param>
+    /// <returns>
+    /// What there is instead of a piece: private memory, or none at all because the limit is reached.
+    /// </returns>
+    public LoanRent TryRent(int length, out LentPiece? piece)
+    {
+        piece = null;
+        if (length < SmallestPiece)
+        {
+            return LoanRent.Private;
+        }
+
+        int blocks = (int)(((long)length + LoanReference.BlockBytes - 1) / LoanReference.BlockBytes);
+        LoanPlace? place = TryTakePlace(blocks, out bool mayMakeFile);
+        LoanRent result = LoanRent.Private;
+        if (place is null && mayMakeFile)
+        {
+            using (_making.Enter())
+            {
+                place = TryTakePlace(blocks, out mayMakeFile); // another thread may have made a file meanwhile
+                if (place is null && mayMakeFile)
+                {
+                    result = TryMakeFile(blocks, out place);
+                }
+            }
+        }
+
+        if (place is null)
+        {
+            return result;
+        }
+
+        piece = new LentPiece(this, place, length);
+        return LoanRent.Piece;
+    }
+
+    /// <summary>
+    /// Counts a reference that the peer is about to get. Returns false if the piece must go as bytes: it belongs to
+    /// another link, the peer has not mapped its file, or the link has ended. The caller has a use of the piece.
+    /// </summary>
+    public bool TryLend(LentPiece piece, out LoanReference reference)
+    {
+        LoanPlace place = piece.Place;
+        reference = new LoanReference(place.File.Number, (uint)place.Block, (uint)piece.Length);
+        if (piece.Pool != this)
+        {
+            return false;
+        }
+
+        using (_lock.Enter())
+        {
+            if (_isOver || place.File.State != LoanFileState.Mapped)
+            {
+                return false;
+            }
+
+            place.Loans++;
+            return true;
+        }
+    }
+
+    /// <summary>Takes back a reference whose frame was not sent.</summary>
+    public void Unlend(LentPiece piece)
+    {
+        using (_lock.Enter())
+        {
+            if (!_isOver)
+            {
+                piece.Place.Loans--; // its own use keeps the place
+            }
+        }
+    }
+
+    /// <summary>Takes back the pieces of a Returned frame. The bytes are a private copy.</summary>
+    /// <exception cref="ProtocolException">A piece is not on loan, or the frame has another length.</exception>
+    public void TakeBack(ReadOnlySpan<byte> entries)
+    {
+        if (entries.IsEmpty || entries.Length % ReturnedPiece.SizeBytes != 0)
+        {
+            throw new ProtocolException(
+                $"The peer returned pieces in {entries.Length} bytes; each takes {ReturnedPiece.SizeBytes}.");
+        }
+
+        using (_lock.Enter())
+        {
+            for (; !entries.IsEmpty; entries = entries[ReturnedPiece.SizeBytes..])
+            {
+                var returned = ReturnedPiece.Decode(entries);
+                LoanPlace? place =
+                    returned.File < _files.Count ? _files[(int)returned.File].Find(returned.Block) : null;
+                if (place is null or { Loans: 0 })
+                {
+                    throw new ProtocolException(
+                        $"The peer returned block {returned.Block} of file {returned.File}, which is not on loan.");
+                }
+
+                place.Loans--;
+                FreeIfIdle(place);
+            }
+        }
+    }
+
+    /// <summary>Takes the answer of the peer to a file.</summary>
+    /// <exception cref="ProtocolException">No such file waits for an answer.</exception>
+    public void OnAnswer(uint number, bool isMapped)
+    {
+        using (_lock.Enter())
+        {
+            LoanFile? file = number < _files.Count ? _files[(int)number] : null;
+            if (file is not { State: LoanFileState.Offered })
+            {
+                throw new ProtocolException($"The peer answered for file {number}, which waits for no answer.");
+            }
+
+            file.State = isMapped ? LoanFileState.Mapped : LoanFileState.Refused;
+            _isComplete |= !isMapped;
+        }
+    }
+
+    /// <summary>Ends all loans with the link, once. Payloads of this side that still live keep their files.</summary>
+    public void Close()
+    {
+        List<LoanFile> unused = [];
+        using (_lock.Enter())
+        {
+            if (_isOver)
+            {
+                return;
+            }
+
+            _isOver = true;
+            _isComplete = true;
+            foreach (LoanFile file in _files)
+            {
+                foreach (LoanPlace place in file.Places.ToArray())
+                {
+                    place.Loans = 0;
+                    FreeIfIdle(place);
+                }
+
+                if (file.IsEmpty)
+                {
+                    unused.Add(file);
+                }
+            }
+        }
+
+        unused.ForEach(Unmap);
+    }
+
+    /// <summary>Frees a place whose payload is disposed and that no frame needs.</summary>
+    public void OnUnused(LoanPlace place)
+    {
+        bool isLast;
+        using (_lock.Enter())
+        {
+            place.IsUsed = false;
+            FreeIfIdle(place);
+            isLast = _isOver && place.File.IsEmpty;
+        }
+
+        if (isLast)
+        {
+            Unmap(place.File);
+        }
+    }
+
+    private static void FreeIfIdle(LoanPlace place)
+    {
+        if (place is { IsUsed: false, Loans: 0 })
+        {
+            place.File.Free(place);
+        }
+    }
+
+    private LoanPlace? TryTakePlace(int blocks, out bool mayMakeFile)
+    {
+        using (_lock.Enter())
+        {
+            mayMakeFile = !_isComplete;
+            foreach (LoanFile file in _files)
+            {
+                if (!_isOver && file.State != LoanFileState.Refused && file.TryTake(blocks) is { } place)
+                {
+                    return place;
+                }
+            }
+
+            return null;
+        }
+    }
+
+    // Under the lock for new files.
+    private LoanRent TryMakeFile(int blocks, out LoanPlace? place)
+    {
+        place = null;
+        long least = (long)blocks * LoanReference.BlockBytes;
+        int number = _files.Count;
+        long last = number > 0 ? _files[^1].Memory.SizeBytes : 0;
+        long wanted = Math.Max(Math.Max(SmallestFile, 2 * last), (long)BitOperations.RoundUpToPowerOf2((ulong)least));
+        long size = number == FileNotice.MostFiles || least > FileNotice.LargestFile
+            ? 0
+            : quota.Take(Math.Min(wanted, FileNotice.LargestFile), least, LoanReference.BlockBytes);
+        if (size == 0)
+        {
+            return LoanRent.LimitReached;
+        }
+
+        if (!TryCreate((uint)number, size, out LoanFile? file))
+        {
+            quota.Give(size);
+            return LoanRent.Private;
+        }
+
+        bool isOver;
+        using (_lock.Enter())
+        {
+            isOver = _isOver;
+            if (!isOver)
+            {
+                _files.Add(file);
+                place = file.TryTake(blocks);
+            }
+        }
+
+        if (isOver)
+        {
+            Unmap(file);
+        }
+
+        return LoanRent.Private;
+    }
+
+    private bool TryCreate(uint number, long size, [NotNullWhen(true)] out LoanFile? file)
+    {
+        file = null;
+        MappedMemory? memory = null;
+        try
+        {
+            memory = HostSystem.Current.CreateMemory(size, size);
+            if (offer(new FileNotice(number, size), memory.Handle))
+            {
+                memory.ReleaseHandle();
+                file = new LoanFile(number, memory);
+                memory = null;
+            }
+        }
+        catch (SegmentException exception)
+        {
+            onShortage(exception.Message);
+        }
+        finally
+        {
+            memory?.Dispose();
+        }
+
+        return file is not null;
+    }
+
+    // Not under the lock: it takes a millisecond for some ten MiB.
+    private void Unmap(LoanFile file)
+    {
+        file.Memory.Dispose();
+        quota.Give(file.Memory.SizeBytes);
+    }
+
+    private long Sum(Func<LoanPlace, bool> isCounted)
+    {
+        using (_lock.Enter())
+        {
+            return _files.Sum(file => file.Places.Where(isCounted).Sum(place => place.SizeBytes));
+        }
+    }
+}
+
+/// <summary>What a rent of memory gives.</summary>
+internal enum LoanRent
+{
+    /// <summary>A piece that can be lent.</summary>
+    Piece,
+
+    /// <summary>Nothing to lend: the message goes as bytes.</summary>
+    Private,
+
+    /// <summary>Nothing, because the limit of data files is reached.</summary>
+    LimitReached,
+}

@@ -1,0 +1,157 @@
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Loans;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Loans;
+
+/// <summary>Files of a peer that may lie, and pieces of them.</summary>
+[NonParallelizable]
+public class PeerLoansTests
+{
+    private const int MiB = 1 << 20;
+
+    private readonly long _before = LoanQuota.ProcessBytes;
+    private readonly PeerLoans _loans =
+        new(new LoanQuota(new LoanLimits(4 * MiB, long.MaxValue))) { OnLeaked = _ => { } };
+
+    private int _news;
+
+    [SetUp]
+    public void CountNews() => _loans.OnNews = () => _news++;
+
+    [TearDown]
+    public void Close()
+    {
+        _loans.Close();
+        Assert.That(LoanQuota.ProcessBytes, Is.EqualTo(_before), "No file is left.");
+    }
+
+    [Test]
+    public void Map_OfAGoodFile_IsTold()
+    {
+        string? problem = Map(0, MiB, GoodFile(MiB));
+
+        Assert.That(problem, Is.Null);
+        Assert.That(_loans.HasNews);
+        Assert.That(_news, Is.EqualTo(1));
+        Assert.That(_loans.TryPeekAnswer(out uint number, out bool isMapped));
+        Assert.That((number, isMapped), Is.EqualTo((0u, true)));
+        _loans.DropAnswer();
+        Assert.That(_loans.HasNews, Is.False);
+    }
+
+    [Test]
+    public void Map_OfAFileThatLies_IsRefusedAndCostsNothing(
+        [Values("smaller", "unsealed", "hollow", "pipe", "too large")] string lie)
+    {
+        string? problem = lie switch
+        {
+            "smaller" => Map(0, 2 * MiB, GoodFile(MiB)),
+            "unsealed" => Map(0, MiB, Descriptors.MemoryFile(MiB, Descriptors.SealGrow)),
+            "hollow" => Map(0, MiB, Descriptors.MemoryFile(MiB, Descriptors.AllRequired, MiB - 4096)),
+            "pipe" => Map(0, MiB, Descriptors.Pipe()),
+            _ => Map(0, 5 * MiB, GoodFile(5 * MiB)),
+        };
+
+        Assert.That(problem, Does.Contain(lie switch
+        {
+            "smaller" => "1048576 bytes; it announced 2097152",
+            "unsealed" => "seals",
+            "hollow" => "holes",
+            "pipe" => "not a memory file",
+            _ => LoanLimits.ConnectionOption,
+        }));
+        Assert.That(_loans.TryPeekAnswer(out _, out bool isMapped));
+        Assert.That(isMapped, Is.False);
+        Assert.That(LoanQuota.ProcessBytes, Is.EqualTo(_before));
+        Assert.That(() => _loans.Borrow(new LoanReference(0, 0, 1)), Throws.TypeOf<ProtocolException>());
+    }
+
+    [TestCase(1u)]
+    [TestCase(63u)]
+    public void Add_OfAnotherNumberThanTheNext_IsAViolation(uint number) =>
+        Assert.That(() => _loans.Add(new FileNotice(number, MiB)), Throws.TypeOf<ProtocolException>());
+
+    [TestCase(0u, 0u, 1u, true)]
+    [TestCase(0u, 15u, 65_536u, true)]
+    [TestCase(0u, 0u, 1_048_576u, true)]
+    [TestCase(0u, 0u, 1_048_577u, false)]
+    [TestCase(0u, 15u, 65_537u, false)]
+    [TestCase(0u, 16u, 1u, false)]
+    [TestCase(0u, uint.MaxValue, 1u, false)]
+    [TestCase(0u, uint.MaxValue, (uint)int.MaxValue, false)]
+    [TestCase(1u, 0u, 1u, false)]
+    [TestCase(uint.MaxValue, 0u, 1u, false)]
+    public void Borrow_IsOfBytesWithinAMappedFile(uint file, uint block, uint length, bool isAllowed)
+    {
+        Map(0, MiB, GoodFile(MiB));
+        var reference = new LoanReference(file, block, length);
+        if (!isAllowed)
+        {
+            Assert.That(() => _loans.Borrow(reference), Throws.TypeOf<ProtocolException>());
+            Assert.That(_loans.HeldBytes, Is.Zero);
+            return;
+        }
+
+        using BorrowedPiece piece = _loans.Borrow(reference);
+        Assert.That(piece.Memory.ToArray(), Is.All.Zero);
+        Assert.That(_loans.HeldBytes, Is.EqualTo(length));
+    }
+
+    [Test]
+    public void Return_OfManyPieces_IsToldInTheirOrderAsRoomAllows()
+    {
+        Map(0, MiB, GoodFile(MiB));
+        _loans.DropAnswer();
+        BorrowedPiece[] pieces = [.. new uint[] { 3, 0, 9 }.Select(block => _loans.Borrow(new(0, block, 10)))];
+        Array.ForEach(pieces, piece => piece.Dispose());
+        byte[] entries = new byte[23];
+
+        int length = _loans.PeekReturned(entries);
+        _loans.DropReturned(length);
+        int rest = _loans.PeekReturned(entries.AsSpan(16));
+        int last = _loans.PeekReturned(entries.AsSpan(0, 8));
+
+        Assert.That((length, rest, last), Is.EqualTo((16, 0, 8)));
+        Assert.That(ReturnedPiece.Decode(entries.AsSpan(8)), Is.EqualTo(new ReturnedPiece(0, 0)));
+        Assert.That(ReturnedPiece.Decode(entries), Is.EqualTo(new ReturnedPiece(0, 9)));
+        Assert.That(_news, Is.EqualTo(4));
+    }
+
+    [Test]
+    public void Close_WithAPiece_KeepsItsFileUntilItIsDisposed()
+    {
+        Map(0, MiB, GoodFile(MiB));
+        Map(1, 2 * MiB, GoodFile(2 * MiB));
+        BorrowedPiece piece = _loans.Borrow(new LoanReference(0, 1, 100));
+        int news = _news;
+
+        _loans.Close();
+        long during = LoanQuota.ProcessBytes - _before;
+        byte[] bytes = piece.Memory.ToArray();
+        piece.Dispose();
+
+        Assert.That(during, Is.EqualTo(MiB), "The other file is unmapped.");
+        Assert.That(bytes, Is.All.Zero);
+        Assert.That(_news, Is.EqualTo(news), "Nothing is told after the end.");
+        Assert.That(() => _loans.Borrow(new LoanReference(0, 0, 1)), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void Map_AfterTheEnd_LeavesNothing()
+    {
+        PeerFile file = _loans.Add(new FileNotice(0, MiB));
+        _loans.Close();
+
+        _loans.Map(file, GoodFile(MiB));
+
+        Assert.That(LoanQuota.ProcessBytes, Is.EqualTo(_before));
+        Assert.That(_loans.HasNews, Is.False);
+    }
+
+    private static SafeFileHandle GoodFile(int sizeBytes) =>
+        Descriptors.MemoryFile(sizeBytes, Descriptors.AllRequired);
+
+    private string? Map(uint number, int sizeBytes, SafeFileHandle handle) =>
+        _loans.Map(_loans.Add(new FileNotice(number, sizeBytes)), handle);
+}
