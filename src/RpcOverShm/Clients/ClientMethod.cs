@@ -190,7 +190,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         {
             Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
             var context = inputs.Encoding is null
-                ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
+                ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts, mayRefer: true)
                 : FrameSerializationContext.Serialize(WithEncoding(own, inputs), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;

@@ -137,15 +137,19 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        OnMessageBegun();
-        _inbound ??= new InboundMessages(
-            this,
-            ReceiveLimit,
-            Settings.Side,
-            Settings.CallWindow,
-            isAlwaysRequested: true,
-            GetAccessHint<TResponse>());
-        if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
+        if (BeginInbound().Add(wholeLength, bytes, flags) is { } problem)
+        {
+            Finish(problem, isCancel: true);
+        }
+    }
+
+    public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags)
+    {
+        if (IsFinished)
+        {
+            message.Release();
+        }
+        else if (BeginInbound().AddLoaned(message, recordBytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
         }
@@ -185,6 +189,18 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         EndObservation();
         Complete(_result);
+    }
+
+    private InboundMessages BeginInbound()
+    {
+        OnMessageBegun();
+        return _inbound ??= new InboundMessages(
+            this,
+            ReceiveLimit,
+            Settings.Side,
+            Settings.CallWindow,
+            isAlwaysRequested: true,
+            GetAccessHint<TResponse>());
     }
 
     private TResponse TakeEmptyResponse()

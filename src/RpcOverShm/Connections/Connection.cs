@@ -1,6 +1,7 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
@@ -50,6 +51,9 @@ internal sealed class Connection : ICountedConnection
     public FrameSender Sender { get; }
 
     public PeerIdentity Peer => _link.Identity;
+
+    /// <summary>The loans of the connection; null if its sides have not agreed on them.</summary>
+    public LinkLoans? Loans => _link.Loans;
 
     public Guid Id => _link.ConnectionId;
 

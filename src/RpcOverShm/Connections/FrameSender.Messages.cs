@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
@@ -109,6 +110,11 @@ internal sealed partial class FrameSender
     private bool SendOrQueue(
         ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
     {
+        if (message.Piece is not null && TryRefer(message, out LentPiece? lent, out int wholeLength))
+        {
+            return SendReference(call, flags, message, lent, wholeLength, out queued);
+        }
+
         bool isSent = TrySendOrQueue(call, flags, message, out queued);
         if (!isSent && message.IsBorrowed)
         {

@@ -184,7 +184,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
             _control.Dequeue();
         }
 
-        return true;
+        return writer.TryWriteLoanNews();
     }
 }
 
