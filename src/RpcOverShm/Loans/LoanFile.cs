@@ -17,6 +17,9 @@ internal sealed class LoanFile(uint number, MappedMemory memory)
 
     public LoanFileState State { get; set; }
 
+    /// <summary>Whether the peer knows the file, so that its places may be taken.</summary>
+    public bool IsPassed { get; set; }
+
     public bool IsEmpty => Places.Count == 0;
 
     /// <summary>The places that are taken.</summary>

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
@@ -189,7 +188,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                     FreeIfIdle(place);
                 }
 
-                if (file.IsEmpty)
+                if (file is { IsEmpty: true, IsPassed: true })
                 {
                     unused.Add(file);
                 }
@@ -231,7 +230,9 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
             mayMakeFile = !_isComplete;
             foreach (LoanFile file in _files)
             {
-                if (!_isOver && file.State != LoanFileState.Refused && file.TryTake(blocks) is { } place)
+                if (!_isOver
+                    && file is { IsPassed: true, State: not LoanFileState.Refused }
+                    && file.TryTake(blocks) is { } place)
                 {
                     return place;
                 }
@@ -257,55 +258,57 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
             return LoanRent.LimitReached;
         }
 
-        if (!TryCreate((uint)number, size, out LoanFile? file))
-        {
-            quota.Give(size);
-            return LoanRent.Private;
-        }
-
-        bool isOver;
+        LoanFile? file = TryCreate((uint)number, size);
+        bool isPassed = file is not null && TryOffer(file);
         using (_lock.Enter())
         {
-            isOver = _isOver;
-            if (!isOver)
+            if (isPassed && !_isOver)
             {
-                _files.Add(file);
+                file!.IsPassed = true;
                 place = file.TryTake(blocks);
+                return LoanRent.Piece;
             }
+
+            _files.Remove(file!);
         }
 
-        if (isOver)
-        {
-            Unmap(file);
-        }
-
+        file?.Memory.Dispose();
+        quota.Give(size);
         return LoanRent.Private;
     }
 
-    private bool TryCreate(uint number, long size, [NotNullWhen(true)] out LoanFile? file)
+    private LoanFile? TryCreate(uint number, long size)
     {
-        file = null;
-        MappedMemory? memory = null;
         try
         {
-            memory = HostSystem.Current.CreateMemory(size, size);
-            if (offer(new FileNotice(number, size), memory.Handle))
+            var file = new LoanFile(number, HostSystem.Current.CreateMemory(size, size));
+            using (_lock.Enter())
             {
-                memory.ReleaseHandle();
-                file = new LoanFile(number, memory);
-                memory = null;
+                _files.Add(file); // before the peer knows it, which may answer before this thread runs again
             }
+
+            return file;
         }
         catch (SegmentException exception)
         {
             onShortage(exception.Message);
+            return null;
         }
-        finally
-        {
-            memory?.Dispose();
-        }
+    }
 
-        return file is not null;
+    private bool TryOffer(LoanFile file)
+    {
+        try
+        {
+            bool isPassed = offer(new FileNotice(file.Number, file.Memory.SizeBytes), file.Memory.Handle);
+            file.Memory.ReleaseHandle();
+            return isPassed;
+        }
+        catch (SegmentException exception)
+        {
+            onShortage(exception.Message);
+            return false;
+        }
     }
 
     // Not under the lock: it takes a millisecond for some ten MiB.

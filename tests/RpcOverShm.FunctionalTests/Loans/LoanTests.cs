@@ -12,6 +12,19 @@ internal sealed class LoanTests : LoanFixture
     private const int LimitReached = 109;
     private const int NotShared = 121;
 
+    private static ShmMethodConfig Retried => new()
+    {
+        Names = { new ShmMethodName() },
+        RetryPolicy = new ShmRetryPolicy
+        {
+            MaxAttempts = 2,
+            InitialBackoff = TimeSpan.FromMilliseconds(1),
+            MaxBackoff = TimeSpan.FromMilliseconds(1),
+            BackoffMultiplier = 1,
+            RetryableStatusCodes = { StatusCode.DataLoss },
+        },
+    };
+
     [Test]
     public async Task Payload_RentedOnBothSides_IsReadInPlaceAndComesBack(
         [Values] MethodType shape, [Values(64 << 10, (1 << 20) + 1, 16 << 20)] int length)
@@ -111,7 +124,7 @@ internal sealed class LoanTests : LoanFixture
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync(
             Allowed with { ResponseCompression = isRetried ? null : "gzip" },
             options => options.ServiceConfig = isRetried
-                ? new RigRetries(2, StatusCode.DataLoss).ToServiceConfig()
+                ? new ShmServiceConfig { MethodConfigs = { Retried } }
                 : null);
         using ShmPayload request = await RentAsync(channel, Length);
 
