@@ -103,7 +103,9 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         }
     }
 
-    /// <summary>Lets a piece follow the written bytes, with a use of its own. Nothing may be written afterwards.</summary>
+    /// <summary>
+    /// Lets a piece follow the written bytes, with a use of its own. Nothing may be written afterwards.
+    /// </summary>
     /// <exception cref="ObjectDisposedException">The piece has no use left.</exception>
     public void Attach(SharedPiece piece)
     {

@@ -8,7 +8,9 @@ namespace RpcOverShm.Connections;
 /// <content>Messages that end with a piece of shared memory.</content>
 internal sealed partial class FrameSender
 {
-    /// <summary>Tells the peer what <see cref="PeerLoans"/> has to tell. Any thread may call it, under no lock.</summary>
+    /// <summary>
+    /// Tells the peer what <see cref="PeerLoans"/> has to tell. Any thread may call it, under no lock.
+    /// </summary>
     private void SendLoanNews() => SendReady();
 
     /// <summary>

@@ -62,7 +62,9 @@ internal static class Handshake
     public static ReceivedHello? Take(HelloReceiver receiver) =>
         receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
-    /// <summary>Refuses handles after the peer's hello, unless both sides take part in loans, which pass some.</summary>
+    /// <summary>
+    /// Refuses handles after the peer's hello, unless both sides take part in loans, which pass some.
+    /// </summary>
     public static void RefuseHandlesUnlessLoans(Wire wire, Hello hello, ConnectionSettings settings)
     {
         if ((hello.Features & settings.Features & Hello.LoansFeature) == 0)

@@ -33,10 +33,10 @@ internal sealed class LinkLoans
         Borrowed = new PeerLoans(new LoanQuota(limits)) { OnLeaked = OnLeaked };
     }
 
-    /// <summary>What this side lends.</summary>
+    /// <summary>The loans of this side to the peer.</summary>
     public LoanPool Lent { get; }
 
-    /// <summary>What this side borrows.</summary>
+    /// <summary>The loans of the peer to this side.</summary>
     public PeerLoans Borrowed { get; }
 
     /// <summary>The payloads that were never disposed.</summary>

@@ -9,7 +9,8 @@ namespace RpcOverShm.Loans;
 /// </summary>
 internal sealed class LoanFile(uint number, MappedMemory memory)
 {
-    private readonly LoanPlace?[] _places = new LoanPlace?[memory.SizeBytes / LoanReference.BlockBytes]; // at their start
+    // Each at its first block.
+    private readonly LoanPlace?[] _places = new LoanPlace?[memory.SizeBytes / LoanReference.BlockBytes];
 
     public uint Number => number;
 
@@ -59,7 +60,7 @@ internal sealed class LoanFile(uint number, MappedMemory memory)
     }
 }
 
-/// <summary>What the peer has said to a file.</summary>
+/// <summary>The answer of the peer to a file.</summary>
 internal enum LoanFileState : byte
 {
     /// <summary>Nothing yet: its pieces go as bytes.</summary>

