@@ -213,7 +213,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         return _direct.AsOneWay(onFailed);
     }
 
-    /// <summary>Rents a payload for a request, whose memory the caller writes and the server may read in place.</summary>
+    /// <summary>
+    /// Rents a payload for a request, whose memory the caller writes and the server may read in place.
+    /// </summary>
     /// <param name="length">The length in bytes; 1 or more.</param>
     /// <returns>A payload with any content, which the caller disposes, whether or not it was sent.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The length is less than 1.</exception>
@@ -225,8 +227,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <remarks>
     /// <para>
     /// The payload is lent to the server if <see cref="ShmLoanOptions.AllowLoanedPayloads"/> says so on both sides, the
-    /// channel is connected (<see cref="ConnectAsync"/>), and the call uses the same connection. Otherwise it is private
-    /// memory, zeroed, and is copied like any message.
+    /// channel is connected (<see cref="ConnectAsync"/>), and the call uses the same connection. Otherwise it is
+    /// private memory, zeroed, and is copied like any message.
     /// </para>
     /// <para>The first payloads of a size take longer: memory is made for them. Thread-safe.</para>
     /// </remarks>

@@ -22,7 +22,9 @@ internal sealed class PeerLoans(LoanQuota quota)
     /// <summary>Called on a pool thread with the length of a piece that was never disposed.</summary>
     public required Action<int> OnLeaked { get; init; }
 
-    /// <summary>Called, under no lock, when there is something to tell the peer. Set before the first file comes.</summary>
+    /// <summary>
+    /// Called, under no lock, when there is something to tell the peer. Set before the first file comes.
+    /// </summary>
     public Action? OnNews { get; set; }
 
     /// <summary>Whether there is something to tell the peer. A hint.</summary>
@@ -205,7 +207,9 @@ internal sealed class PeerLoans(LoanQuota quota)
         }
     }
 
-    /// <summary>Ends the link: nothing more is borrowed, and nothing is told. Pieces that are held stay readable.</summary>
+    /// <summary>
+    /// Ends the link: nothing more is borrowed, and nothing is told. Pieces that are held stay readable.
+    /// </summary>
     public void Close()
     {
         List<PeerFile> unused;

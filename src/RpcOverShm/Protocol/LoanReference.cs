@@ -35,7 +35,8 @@ internal readonly record struct LoanReference(uint File, uint Block, uint Length
         uint zero = BinaryPrimitives.ReadUInt32LittleEndian(payload[12..]);
         return reference.Length is > 0 and <= int.MaxValue && zero == 0
             ? reference
-            : throw new ProtocolException($"The peer sent a reference to {reference.Length} bytes with a field {zero}.");
+            : throw new ProtocolException(
+                $"The peer sent a reference to {reference.Length} bytes with a field {zero}.");
     }
 
     public void Encode(Span<byte> payload)

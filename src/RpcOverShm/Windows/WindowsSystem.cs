@@ -22,7 +22,7 @@ internal sealed unsafe class WindowsSystem : HostSystem
 
     public override int HandlesOfHello => Handles;
 
-    // A value says nothing in the receiver's process: it would have to ask for the handle, or the sender to put it there.
+    // A value says nothing in the receiver's process: the prefix of the handshake has no successor yet.
     public override bool PassesHandlesLater => false;
 
     public override long MaxMappings => long.MaxValue;
