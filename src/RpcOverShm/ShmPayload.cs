@@ -19,7 +19,8 @@ namespace RpcOverShm;
 /// The receiver owns a payload, may keep it, and disposes it; <see cref="Bytes"/> must not be used after that. If the
 /// receiver never disposes it, the pool loses its arrays and nothing else happens. A payload that the sender has lent
 /// is to be disposed: its sender cannot use the memory again before that. It stays readable after the connection has
-/// ended. A span of its memory must not be used after the disposal: the process may end by that.
+/// ended. A span of its memory must not be used after the disposal: the process may end by that. A span alone does not
+/// keep the payload from the garbage collector.
 /// </para>
 /// <para>
 /// The caller keeps ownership of a request. It disposes the request when the call has ended, because a call that a

@@ -1,5 +1,4 @@
 using RpcOverShm.Buffers;
-using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Systems;
@@ -14,6 +15,10 @@ internal abstract class MappedPiece(MappedMemory memory, long offset, int length
     private int _uses = 1; // the owner's, frames and pins
     private bool _isDisposed;
 
+    [SuppressMessage(
+        "Reliability",
+        "CA2015",
+        Justification = "Only a span of a payload that is never disposed outlives it, and the user is told to dispose.")]
     ~MappedPiece() => Dispose(disposing: false);
 
     public override int Length => length;
