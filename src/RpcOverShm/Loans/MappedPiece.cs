@@ -18,7 +18,7 @@ internal abstract class MappedPiece(MappedMemory memory, long offset, int length
     [SuppressMessage(
         "Reliability",
         "CA2015",
-        Justification = "Only a span of a payload that is never disposed outlives it, and the user is told to dispose.")]
+        Justification = "Only a span of a payload that is never disposed outlives it; users are told to dispose.")]
     ~MappedPiece() => Dispose(disposing: false);
 
     public override int Length => length;

@@ -12,9 +12,10 @@ public class LoanFileTests
     private readonly MappedMemory _memory =
         HostSystem.Current.CreateMemory(Blocks * LoanReference.BlockBytes, Blocks * LoanReference.BlockBytes);
 
-    private readonly LoanFile _file;
+    private LoanFile _file = null!;
 
-    public LoanFileTests() => _file = new LoanFile(number: 3, _memory);
+    [SetUp]
+    public void Make() => _file = new LoanFile(number: 3, _memory);
 
     [TearDown]
     public void Unmap() => _memory.Dispose();

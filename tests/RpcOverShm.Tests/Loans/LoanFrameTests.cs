@@ -18,10 +18,11 @@ internal sealed class LoanFrameTests
     private const int MiB = 1 << 20;
 
     private readonly LoanLinks _links = new();
-    private readonly Connection _connection;
-    private readonly RawPeer _peer;
+    private Connection _connection = null!;
+    private RawPeer _peer = null!;
 
-    public LoanFrameTests()
+    [SetUp]
+    public void Open()
     {
         _peer = new RawPeer(_links.Server);
         _connection = new Connection(_links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
