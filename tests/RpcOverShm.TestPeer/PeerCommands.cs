@@ -24,6 +24,7 @@ internal sealed class PeerCommands : IAsyncDisposable
             words[1], Place(words), Others(words, 3), Others(words, 4), words.Length > 5 ? Number(words[5]) : null),
         ["serve-default"] = words => _serve.ServeAsync(
             words[1], new ShmServerOptions { Listen = { RuntimeDirectory = Place(words) } }),
+        ["serve-loans"] = words => _serve.ServeLoansAsync(words[1], Place(words)),
         ["serve-reflection"] = words => _serve.ServeReflectedAsync(words[1], Place(words)),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
@@ -55,8 +56,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
-        ["stream-crowd"] = words => _stream.ConnectManyAsync(
-            words[1], words[2], Others(words, 3), Number(words[4])),
+        ["stream-crowd"] = words => _stream.ConnectManyAsync(words[1], words[2], Others(words, 3), Number(words[4])),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),

@@ -9,13 +9,16 @@ public class LoanFileTests
 {
     private const int Blocks = 16;
 
-    private readonly MappedMemory _memory =
-        HostSystem.Current.CreateMemory(Blocks * LoanReference.BlockBytes, Blocks * LoanReference.BlockBytes);
-
+    private MappedMemory _memory = null!;
     private LoanFile _file = null!;
 
     [SetUp]
-    public void Make() => _file = new LoanFile(number: 3, _memory);
+    public void Make()
+    {
+        const long Size = Blocks * LoanReference.BlockBytes;
+        _memory = HostSystem.Current.CreateMemory(Size, Size);
+        _file = new LoanFile(number: 3, _memory);
+    }
 
     [TearDown]
     public void Unmap() => _memory.Dispose();
