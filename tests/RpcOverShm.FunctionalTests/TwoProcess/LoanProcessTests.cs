@@ -19,7 +19,7 @@ internal sealed class LoanProcessTests : PeerFixture
     [Test]
     [Long(
         "Two hundred processes take half a minute.",
-        "Payload_OfAServerThatIsKilled_StaysReadableAndLeavesNothing")]
+        "LoanProcessTests.Payload_OfAServerThatIsKilled_StaysReadableAndLeavesNothing")]
     public Task Payloads_Of200ServersThatAreKilled_LeaveNothing() => KillAsync(200);
 
     private async Task KillAsync(int times)
