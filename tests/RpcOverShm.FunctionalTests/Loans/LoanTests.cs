@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
-using RpcOverShm.Buffers;
 using RpcOverShm.Loans;
 
 namespace RpcOverShm.FunctionalTests.Loans;
