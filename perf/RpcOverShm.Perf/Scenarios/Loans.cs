@@ -1,0 +1,34 @@
+using static RpcOverShm.Perf.Scenarios.Bar;
+using static RpcOverShm.Perf.Scenarios.BarArm;
+
+namespace RpcOverShm.Perf.Scenarios;
+
+/// <summary>
+/// <see cref="PingPong"/> with payloads that are lent, up to the size of a camera's frame: all their bytes written and
+/// read on both sides, and one word of each message alone.
+/// </summary>
+[Order(2)]
+[Category(nameof(Loans))]
+public sealed class Loans() : Scenario(s_plan)
+{
+    private static readonly int[] s_sizes = [64 << 10, 1 << 20, 16 << 20];
+
+    private static readonly BarArm s_pipe = new(Fleet.Baseline);
+    private static readonly BarArm s_lent = Blocking("shm-loan");
+
+    private static readonly ScenarioPlan s_plan = new(nameof(Loans), [.. MakeCells()])
+    {
+        Bars =
+        [
+            .. In("1 MiB", TimesBetter(1.5, 4, "1 MiB unary, lent, faster than the named pipe", s_lent, s_pipe)),
+            .. In("16 MiB", TimesBetter(1.5, 4, "16 MiB unary, lent, faster than the named pipe", s_lent, s_pipe)),
+        ],
+    };
+
+    private static IEnumerable<CellPlan> MakeCells() =>
+        CellPlan.Sizes(nameof(Loans), LoadShape.Echo, s_sizes).Select(cell => cell with
+        {
+            Arms = ArmSets.Loans,
+            Weight = cell.Order.SizeBytes > 1 << 20 ? 2 : 1,
+        });
+}
