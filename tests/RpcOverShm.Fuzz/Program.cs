@@ -21,6 +21,7 @@ internal static class Program
         ["trailer"] = () => new TrailerTarget(),
         ["metadata"] = () => new MetadataTarget(),
         ["ring"] = () => new RingTarget(),
+        ["loans"] = () => new LoansTarget(),
         ["frames"] = () => new FramesTarget(),
         ["responses"] = () => new ResponsesTarget(),
         ["messagepack"] = () => new MessagePackTarget(),
