@@ -1,4 +1,8 @@
+using System.Text;
 using RpcOverShm.Samples;
+
+// Windows has other encodings, and the unit of the times is no ASCII character.
+Console.OutputEncoding = Encoding.UTF8;
 
 // Without arguments, the program is the client. The client starts the program again as the server, or another build of
 // it: for another processor, the command is an emulator and that build.

@@ -16,7 +16,10 @@ internal static class Readme
         using ShmChannel channel = ShmChannel.ForAddress(address, options);
 
         await BatchAsync(channel);
-        Expect.Equal($"{Environment.UserName}, process {Environment.ProcessId}", Connected(server).Single());
+
+        // On Windows, the name of an account has that of its machine or domain before it.
+        string domain = OperatingSystem.IsWindows() ? $"{Environment.UserDomainName}\\" : "";
+        Expect.Equal($"{domain}{Environment.UserName}, process {Environment.ProcessId}", Connected(server).Single());
         await StreamAsync($"{address}/bytes");
         await HostAsync($"{address}/hosted");
     }

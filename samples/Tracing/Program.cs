@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Text;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
@@ -8,6 +9,8 @@ if (args is ["serve", string own, string exportTo])
     return await ServerProcess.RunAsync(own, exportTo);
 }
 
+// Windows has other encodings, and the unit of the times is no ASCII character.
+Console.OutputEncoding = Encoding.UTF8;
 string address = $"shm://tracing-{Environment.ProcessId}";
 using var receiver = new OtlpReceiver();
 using (Process server = await ServerProcess.StartAsync(address, receiver.Endpoint))

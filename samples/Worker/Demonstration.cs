@@ -43,7 +43,9 @@ internal static class Demonstration
         return isFine ? 0 : 1;
     }
 
-    /// <summary>SIGTERM under load: no call fails, and each one is served once, by one of two workers.</summary>
+    /// <summary>
+    /// A stop under load, on Linux by SIGTERM: no call fails, and each one is served once, by one of two workers.
+    /// </summary>
     private static async Task<bool> DrainAsync(
         string address, Greeter.GreeterClient client, HealthCheckService health)
     {
@@ -53,7 +55,7 @@ internal static class Demonstration
         await load.UntilAsync(CallsBefore);
 
         // The worker ends the calls that run. Those that it refuses go to the next worker.
-        load.Note("SIGTERM");
+        load.Note("the stop");
         (int exitCode, string line) = await worker.StopAsync();
         load.Note("the end of the worker");
         using WorkerProcess next = await WorkerProcess.StartAsync(address);
@@ -63,7 +65,7 @@ internal static class Demonstration
         (_, string nextLine) = await next.StopAsync();
 
         int served = int.Parse(line, CultureInfo.InvariantCulture) + int.Parse(nextLine, CultureInfo.InvariantCulture);
-        Console.WriteLine($"{report.Status}; SIGTERM: exit code {exitCode}; {served} calls served; {Text(load)}");
+        Console.WriteLine($"{report.Status}; stop: exit code {exitCode}; {served} calls served; {Text(load)}");
         return EndAsTheyMay(load, _ => false)
             && report.Status == HealthStatus.Healthy
             && exitCode == 0
@@ -71,14 +73,14 @@ internal static class Demonstration
     }
 
     /// <summary>
-    /// kill -9 and a restart under load: calls fail within the outage, with Unavailable, and nothing else fails.
+    /// A kill and a restart under load: calls fail within the outage, with Unavailable, and nothing else fails.
     /// </summary>
     private static async Task<bool> KillAsync(string address, Greeter.GreeterClient client)
     {
         using WorkerProcess worker = await WorkerProcess.StartAsync(address);
         var load = new Load(client);
         await load.UntilAsync(CallsBefore);
-        long killed = load.Note("kill -9");
+        long killed = load.Note("the kill");
         await worker.KillAsync();
         long gone = load.Note("the end of the worker");
 
@@ -90,7 +92,7 @@ internal static class Demonstration
 
         long over = load.Calls.Where(call => call.IsOk && call.Began > gone).Min(call => call.Ended);
         var outage = new Outage(killed, gone, ready, over);
-        Console.WriteLine($"kill -9: {Text(load)}; {outage.Describe(load.Calls)}");
+        Console.WriteLine($"kill: {Text(load)}; {outage.Describe(load.Calls)}");
         return EndAsTheyMay(load, outage.MayFail) && exitCode == 0;
     }
 

@@ -9,6 +9,9 @@ internal static class GreeterWorker
 {
     public const string ReadyLine = "ready";
 
+    /// <summary>The setting with which the end of the input stops the worker, where no signal does.</summary>
+    public const string StopWithInput = "StopWithInput";
+
     public static async Task<int> RunAsync(string[] args)
     {
         // snippet: server
@@ -27,9 +30,20 @@ internal static class GreeterWorker
         using IHost host = builder.Build();
         await host.StartAsync();
         Console.WriteLine(ReadyLine);
+        if (builder.Configuration.GetValue<bool>(StopWithInput))
+        {
+            _ = StopAtEndOfInputAsync(host.Services.GetRequiredService<IHostApplicationLifetime>());
+        }
+
         await host.WaitForShutdownAsync();
         Console.WriteLine($"{host.Services.GetRequiredService<Guestbook>().Count}");
         return 0;
+    }
+
+    private static async Task StopAtEndOfInputAsync(IHostApplicationLifetime lifetime)
+    {
+        await Console.OpenStandardInput().CopyToAsync(Stream.Null);
+        lifetime.StopApplication();
     }
 }
 

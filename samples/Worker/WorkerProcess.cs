@@ -12,8 +12,15 @@ internal sealed class WorkerProcess : IDisposable
 
     public static async Task<WorkerProcess> StartAsync(string address)
     {
-        var start = new ProcessStartInfo(Environment.ProcessPath!, ["serve", $"Greeter:Address={address}"])
+        string[] arguments = ["serve", $"Greeter:Address={address}"];
+        if (OperatingSystem.IsWindows())
         {
+            arguments = [.. arguments, $"{GreeterWorker.StopWithInput}=true"];
+        }
+
+        var start = new ProcessStartInfo(Environment.ProcessPath!, arguments)
+        {
+            RedirectStandardInput = true,
             RedirectStandardOutput = true,
         };
         Process process = Process.Start(start) ?? throw new InvalidOperationException("The worker did not start.");
@@ -24,12 +31,20 @@ internal sealed class WorkerProcess : IDisposable
                 $"The worker said '{line}' instead of '{GreeterWorker.ReadyLine}'.");
     }
 
-    /// <summary>Stops the worker as systemd does, and returns its exit code and its last line.</summary>
+    /// <summary>
+    /// Stops the worker as systemd does, or on Windows, which has no signals, by the end of its input. Returns its exit
+    /// code and its last line.
+    /// </summary>
     public async Task<(int ExitCode, string Line)> StopAsync()
     {
-        string id = _process.Id.ToString(CultureInfo.InvariantCulture);
-        using (Process kill = Process.Start("kill", ["-TERM", id]))
+        if (OperatingSystem.IsWindows())
         {
+            _process.StandardInput.Close();
+        }
+        else
+        {
+            string id = _process.Id.ToString(CultureInfo.InvariantCulture);
+            using Process kill = Process.Start("kill", ["-TERM", id]);
             await kill.WaitForExitAsync();
         }
 
@@ -38,7 +53,7 @@ internal sealed class WorkerProcess : IDisposable
         return (_process.ExitCode, line);
     }
 
-    /// <summary>Kills the worker: kill -9.</summary>
+    /// <summary>Kills the worker: kill -9, or TerminateProcess on Windows.</summary>
     public async Task KillAsync()
     {
         _process.Kill();

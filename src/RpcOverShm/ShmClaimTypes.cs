@@ -14,10 +14,12 @@ namespace RpcOverShm;
 /// </remarks>
 public static class ShmClaimTypes
 {
-    /// <summary>The id of the user, a number: <c>uid</c>.</summary>
+    /// <summary>The id of the user, a number, on Windows a SID: <c>uid</c>.</summary>
     public const string UserId = PeerIdentity.UserIdName;
 
-    /// <summary>The id of the primary group of the process, a number: <c>gid</c>.</summary>
+    /// <summary>
+    /// The id of the primary group of the process, a number, on Windows the user's SID again: <c>gid</c>.
+    /// </summary>
     public const string GroupId = PeerIdentity.GroupIdName;
 
     /// <summary>

@@ -85,13 +85,14 @@ public sealed class ShmSession
     /// <summary>Gets the client's identity, as the kernel reports it, for code that authorises by claims.</summary>
     /// <remarks>
     /// <para>
-    /// An authenticated identity of the type <c>SO_PEERCRED</c> with the claims of <see cref="ShmClaimTypes"/>, and the
-    /// name of the user's account as <see cref="ClaimTypes.Name"/>. If the system knows no name or cannot tell it, the
-    /// name is <c>uid:1000</c>, with the number of the user. The role is the id of the primary group.
+    /// An authenticated identity of the type <c>SO_PEERCRED</c>, on Windows <c>NamedPipe</c>, with the claims of
+    /// <see cref="ShmClaimTypes"/>, and the name of the user's account as <see cref="ClaimTypes.Name"/>. If the system
+    /// knows no name or cannot tell it, the name is <c>uid:1000</c>, with the number or SID of the user. The role is
+    /// the id of the primary group, on Windows the user's SID again.
     /// </para>
     /// <para>
     /// The first read in a session asks the system for the name, once. That may block if the system keeps its users on
-    /// another machine. The server itself never asks, and authorises by numbers; code that needs no name finds them in
+    /// another machine. The server itself never asks, and authorises by ids; code that needs no name finds them in
     /// <see cref="ServerCallContext.AuthContext"/> without a look-up. Claims are those of the process that
     /// connected, at that time.
     /// </para>
@@ -183,16 +184,19 @@ public sealed class ShmSession
         List<Claim> claims =
         [
             new(ClaimTypes.Name, NameOf(peer.User)),
-            new(ShmClaimTypes.UserId, $"{peer.User}", ClaimValueTypes.UInteger32),
-            new(ShmClaimTypes.GroupId, $"{peer.Group}", ClaimValueTypes.UInteger32),
+            new(ShmClaimTypes.UserId, $"{peer.User}", peer.User.ClaimValueType),
+            new(ShmClaimTypes.GroupId, $"{peer.Group}", peer.Group.ClaimValueType),
         ];
         if (peer.ProcessId != 0)
         {
             claims.Add(new Claim(ShmClaimTypes.ProcessId, $"{peer.ProcessId}", ClaimValueTypes.Integer32));
         }
 
-        return new ClaimsPrincipal(
-            new ClaimsIdentity(claims, "SO_PEERCRED", nameType: ClaimTypes.Name, roleType: ShmClaimTypes.GroupId));
+        return new ClaimsPrincipal(new ClaimsIdentity(
+            claims,
+            HostSystem.Current.IdentitySource,
+            nameType: ClaimTypes.Name,
+            roleType: ShmClaimTypes.GroupId));
     }
 
     private static string NameOf(Account user)

@@ -32,7 +32,7 @@ internal sealed class CallCommands : IAsyncDisposable
     }
 
     /// <summary>Opens a channel with callbacks that block for ever, with the default limits.</summary>
-    public Task<string> OpenForBlockingCallbacksAsync(string address, string directory, ShmSchedulingMode scheduling)
+    public Task<string> OpenForBlockingCallbacksAsync(string address, string? directory, ShmSchedulingMode scheduling)
     {
         var script = new Script
         {
@@ -65,7 +65,7 @@ internal sealed class CallCommands : IAsyncDisposable
     /// Opens channels, each with its connection, until a call on one fails. The reply is the number of those before,
     /// and the failure.
     /// </summary>
-    public async Task<string> OpenManyAsync(string address, string directory, string[] trusted, int most)
+    public async Task<string> OpenManyAsync(string address, string? directory, string[] trusted, int most)
     {
         string answer = "right";
         while (_crowd.Count < most && answer == "right")

@@ -30,16 +30,16 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3), Codec(words)),
         ["callback-channel"] = words => _call.OpenAsync(
-            words[1], words[2], [], options =>
+            words[1], Place(words), [], options =>
             {
                 options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
                 options.Callbacks.Services.Add(new Script().Build());
             }),
         ["blocking-callback-channel"] = words => _call.OpenForBlockingCallbacksAsync(
-            words[1], words[2], Enum.Parse<ShmSchedulingMode>(words[3])),
+            words[1], Place(words), Enum.Parse<ShmSchedulingMode>(words[3])),
         ["flood"] = words => _call.FloodAsync(words[1]),
         ["callbacks-without-pool"] = words => _call.CallbacksWithoutPoolAsync(Number(words[1])),
-        ["channels"] = words => _call.OpenManyAsync(words[1], words[2], Others(words, 3), Number(words[4])),
+        ["channels"] = words => _call.OpenManyAsync(words[1], Place(words), Others(words, 3), Number(words[4])),
         ["close"] = _ => _call.CloseAsync(),
         ["shapes"] = _ => _call.EveryShapeAsync(),
         ["echo"] = words => _call.EchoAsync(Number(words[1])),
@@ -47,16 +47,17 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["hammer"] = words => _call.HammerAsync(Number(words[1]), Number(words[2])),
         ["deadline-without-pool"] = words => _call.DeadlineWithoutPoolAsync(Number(words[1])),
         ["deadline-in-callbacks"] = words => ThreadCommands.DeadlineInCallbacksAsync(
-            words[1], words[2], Number(words[3])),
-        ["block-pool"] = words => ThreadCommands.BlockPoolAsync(words[1], words[2], Number(words[3])),
-        ["crowd"] = words => WatchdogCommands.CountAsync(words[1], Number(words[2]), Number(words[3])),
-        ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(words[1]),
+            words[1], Place(words), Number(words[3])),
+        ["block-pool"] = words => ThreadCommands.BlockPoolAsync(words[1], Place(words), Number(words[3])),
+        ["crowd"] = words => WatchdogCommands.CountAsync(Place(words, 1), Number(words[2]), Number(words[3])),
+        ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(Place(words, 1)),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
-        ["stream-crowd"] = words => _stream.ConnectManyAsync(words[1], words[2], Others(words, 3), Number(words[4])),
+        ["stream-crowd"] = words => _stream.ConnectManyAsync(
+            words[1], Place(words), Others(words, 3), Number(words[4])),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),
@@ -108,7 +109,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     }
 
     // The runtime directory of an address; "-" for the default one.
-    private static string? Place(string[] words) => words[2] == "-" ? null : words[2];
+    private static string? Place(string[] words, int index = 2) => words[index] == "-" ? null : words[index];
 
     // A list of users or groups as "1234,nobody"; "-" or nothing for none.
     private static string[] Others(string[] words, int index) =>

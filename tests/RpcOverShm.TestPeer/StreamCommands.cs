@@ -33,7 +33,7 @@ internal sealed class StreamCommands : IAsyncDisposable
     }
 
     /// <summary>Connects several streams that send nothing; the reply is what the first read that ends says.</summary>
-    public async Task<string> ConnectManyAsync(string address, string directory, string[] trusted, int count)
+    public async Task<string> ConnectManyAsync(string address, string? directory, string[] trusted, int count)
     {
         var reads = new List<Task<int>>();
         for (int i = 0; i < count; i++)

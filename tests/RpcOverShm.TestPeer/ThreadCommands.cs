@@ -15,7 +15,7 @@ internal static class ThreadCommands
     /// the pool, and the caller's thread until the deadline. The reply is the status of the call, the number of
     /// callbacks that had begun by then, and whether the pool has had a free thread.
     /// </summary>
-    public static async Task<string> DeadlineInCallbacksAsync(string address, string directory, int milliseconds)
+    public static async Task<string> DeadlineInCallbacksAsync(string address, string? directory, int milliseconds)
     {
         var mayEnd = new ManualResetEventSlim();
         DateTime deadline = DateTime.MaxValue;
@@ -73,7 +73,7 @@ internal static class ThreadCommands
     /// The reply is the time in milliseconds until all were answered. .NET's pool may add a thread without delay for
     /// each that it knows to be blocked; for others it adds one in half a second.
     /// </summary>
-    public static async Task<string> BlockPoolAsync(string address, string directory, int tasks)
+    public static async Task<string> BlockPoolAsync(string address, string? directory, int tasks)
     {
         // Read once by the pool, when the first of its threads blocks.
         AppContext.SetData("System.Threading.ThreadPool.Blocking.ThreadsToAddWithoutDelay_ProcCountFactor", tasks);

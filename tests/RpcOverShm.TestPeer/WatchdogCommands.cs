@@ -18,7 +18,7 @@ internal static class WatchdogCommands
     /// Calls a method that uses the processor for some microseconds, ten times a second on each connection. The reply
     /// is the number of take-overs, of the watchdog's checks, and the milliseconds that were counted.
     /// </summary>
-    public static async Task<string> CountAsync(string directory, int connections, int microseconds)
+    public static async Task<string> CountAsync(string? directory, int connections, int microseconds)
     {
         const string Address = "shm://crowd";
         await using var server = new ShmServer(Address, new ShmServerOptions
@@ -54,7 +54,7 @@ internal static class WatchdogCommands
     /// Makes calls while the system has no thread for the watchdog, and then while it has one again. The reply is
     /// "right" if all calls are answered, the last ones beside a method that blocks.
     /// </summary>
-    public static async Task<string> WithoutThreadAsync(string directory)
+    public static async Task<string> WithoutThreadAsync(string? directory)
     {
         const string Address = "shm://watchless";
         int refused = 0;

@@ -7,8 +7,8 @@ namespace RpcOverShm.Testing;
 
 /// <summary>
 /// A second process of a test, controlled by a line protocol over its standard streams. Each command gets one reply;
-/// lines that start with "event " are unsolicited. The process dies with this one: its standard input ends, and the
-/// kernel kills it when the thread that started it ends. Therefore one thread starts all peers and never exits.
+/// lines that start with "event " are unsolicited. The process dies with this one: its standard input ends, and Linux
+/// kills it when the thread that started it ends. Therefore one thread starts all peers and never exits.
 /// </summary>
 public sealed class PeerProcess : IAsyncDisposable
 {
@@ -30,6 +30,9 @@ public sealed class PeerProcess : IAsyncDisposable
 
     private static readonly BlockingCollection<Action> s_starts = [];
     private static readonly Thread s_starter = StartStarter();
+
+    // TerminateProcess is told a code; .NET tells it this one. Linux has 128 + 9 for the signal.
+    private static readonly int s_codeOfKilled = OperatingSystem.IsWindows() ? -1 : 128 + 9;
 
     private readonly Process _process;
     private readonly Channel<string> _replies = Channel.CreateUnbounded<string>();
@@ -55,8 +58,10 @@ public sealed class PeerProcess : IAsyncDisposable
 
     public bool HasExited => _process.HasExited;
 
-    /// <summary>The exit code; 137 (128 + 9) if the process was killed.</summary>
     public int ExitCode => _process.ExitCode;
+
+    /// <summary>Whether the process was killed, by itself or by another one.</summary>
+    public bool WasKilled => ExitCode == s_codeOfKilled;
 
     /// <summary>The lines that the process wrote to its error stream.</summary>
     public string Errors => string.Join(Environment.NewLine, _errors);
@@ -99,31 +104,14 @@ public sealed class PeerProcess : IAsyncDisposable
     public static async Task<PeerProcess> StartWithAsync(
         IEnumerable<KeyValuePair<string, string>> variables, string assemblyName, params string[] arguments)
     {
-        IEnumerable<string> settings = variables.Select(variable => $"{variable.Key}={variable.Value}");
         string[] command = CommandOf(AppContext.BaseDirectory, assemblyName, arguments);
-        return await StartProgramAsync("env", [.. settings, .. command]);
+        return await StartProgramAsync(command, variables);
     }
 
     /// <summary>Starts a program of any kind that speaks the line protocol.</summary>
     /// <exception cref="System.ComponentModel.Win32Exception">There is no such program.</exception>
-    public static async Task<PeerProcess> StartProgramAsync(string program, params string[] arguments)
-    {
-        var start = new ProcessStartInfo(program, arguments)
-        {
-            RedirectStandardInput = true,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            UseShellExecute = false,
-        };
-
-        // One of many peers: processor time for tiered PGO would not pay.
-        start.Environment["DOTNET_TieredPGO"] = "0";
-        start.Environment[ParentVariable] = Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
-        var started = new TaskCompletionSource<Process>(TaskCreationOptions.RunContinuationsAsynchronously);
-        Debug.Assert(s_starter.IsAlive, "The thread that started the peers outlives them.");
-        s_starts.Add(() => Start(start, started));
-        return new PeerProcess(await started.Task);
-    }
+    public static Task<PeerProcess> StartProgramAsync(string program, params string[] arguments) =>
+        StartProgramAsync([program, .. arguments], []);
 
     /// <summary>
     /// Returns the command that runs a program of this solution, or the peer that takes its place.
@@ -136,7 +124,14 @@ public sealed class PeerProcess : IAsyncDisposable
             return [.. other.Split(' '), .. arguments];
         }
 
-        string program = Path.Combine(directory, assemblyName + ".dll");
+        // Published for Windows, it needs no host of .NET.
+        string program = Path.Combine(directory, assemblyName + ".exe");
+        if (OperatingSystem.IsWindows() && File.Exists(program))
+        {
+            return [program, .. arguments];
+        }
+
+        program = Path.Combine(directory, assemblyName + ".dll");
         string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
             ? path
             : Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet";
@@ -219,6 +214,31 @@ public sealed class PeerProcess : IAsyncDisposable
         await Exited.Bounded();
         _process.Dispose();
         _asking.Dispose();
+    }
+
+    private static async Task<PeerProcess> StartProgramAsync(
+        string[] command, IEnumerable<KeyValuePair<string, string>> variables)
+    {
+        var start = new ProcessStartInfo(command[0], command[1..])
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            UseShellExecute = false,
+        };
+
+        // One of many peers: processor time for tiered PGO would not pay.
+        start.Environment["DOTNET_TieredPGO"] = "0";
+        start.Environment[ParentVariable] = Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
+        foreach ((string name, string value) in variables)
+        {
+            start.Environment[name] = value;
+        }
+
+        var started = new TaskCompletionSource<Process>(TaskCreationOptions.RunContinuationsAsynchronously);
+        Debug.Assert(s_starter.IsAlive, "The thread that started the peers outlives them.");
+        s_starts.Add(() => Start(start, started));
+        return new PeerProcess(await started.Task);
     }
 
     private static Thread StartStarter()

@@ -1,11 +1,11 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The resources of a process, read from /proc. Of threads and mappings only those of this library count, because the
+/// The resources of a process. Of threads and mappings only those of this library count, because the
 /// runtime starts and ends its own at any time.
 /// </summary>
-/// <param name="Sockets">Open sockets.</param>
-/// <param name="MemoryFiles">Open descriptors of shared memory.</param>
+/// <param name="Sockets">Open sockets, or pipes and files on Windows.</param>
+/// <param name="MemoryFiles">Open descriptors or handles of shared memory.</param>
 /// <param name="Mappings">Mapped pieces of shared memory.</param>
 /// <param name="Threads">Threads of the library.</param>
 public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, int Threads)
@@ -46,7 +46,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
     public static ProcessFacts Of(int processId) => new(
-        ProcessResources.CountDescriptors("socket:[", processId),
+        ProcessResources.CountSockets(processId),
         ProcessResources.CountSegmentDescriptors(processId),
         ProcessResources.CountSegmentMappings(processId),
         CountThreads(processId));

@@ -3,7 +3,8 @@ using System.Globalization;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Counts the resources of a process in /proc, for tests that check for leaks. The default is this process.
+/// Counts the resources of a process, for tests that check for leaks: in /proc, or as Windows tells them. The default
+/// is this process.
 /// </summary>
 public static class ProcessResources
 {
@@ -18,12 +19,20 @@ public static class ProcessResources
         Directory.GetFiles(Root(processId) + "/fd").Count(
             path => TargetOf(path)?.Contains(target, StringComparison.Ordinal) == true);
 
-    /// <summary>Counts the open descriptors of segments.</summary>
-    public static int CountSegmentDescriptors(int? processId = null) => CountDescriptors(MemoryFile, processId);
+    /// <summary>Counts the open sockets; on Windows the handles of pipes and files.</summary>
+    public static int CountSockets(int? processId = null) => OperatingSystem.IsWindows()
+        ? WindowsResources.CountHandles("File", processId ?? Environment.ProcessId)
+        : CountDescriptors("socket:[", processId);
+
+    /// <summary>Counts the open descriptors of segments; on Windows the handles of sections.</summary>
+    public static int CountSegmentDescriptors(int? processId = null) => OperatingSystem.IsWindows()
+        ? WindowsResources.CountHandles("Section", processId ?? Environment.ProcessId)
+        : CountDescriptors(MemoryFile, processId);
 
     /// <summary>Counts the mappings of segments.</summary>
-    public static int CountSegmentMappings(int? processId = null) =>
-        File.ReadAllText(Root(processId) + "/maps").AsSpan().Count(MemoryFile);
+    public static int CountSegmentMappings(int? processId = null) => OperatingSystem.IsWindows()
+        ? WindowsResources.CountSegmentMappings(processId ?? Environment.ProcessId)
+        : File.ReadAllText(Root(processId) + "/maps").AsSpan().Count(MemoryFile);
 
     /// <summary>Counts the threads whose name starts with this.</summary>
     public static int CountThreads(string name)
@@ -40,9 +49,10 @@ public static class ProcessResources
             task => NameOf(task)?.StartsWith(kept, StringComparison.Ordinal) != true || IsAsleep(task));
     }
 
-    /// <summary>Returns the names of all threads, as the kernel truncates them.</summary>
-    public static string[] ThreadNames(int? processId = null) =>
-        [.. Directory.GetDirectories(Root(processId) + "/task").Select(NameOf).OfType<string>()];
+    /// <summary>Returns the names of all threads, as Linux truncates them.</summary>
+    public static string[] ThreadNames(int? processId = null) => OperatingSystem.IsWindows()
+        ? WindowsResources.ThreadNames(processId ?? Environment.ProcessId)
+        : [.. Directory.GetDirectories(Root(processId) + "/task").Select(NameOf).OfType<string>()];
 
     private static string Root(int? processId) =>
         "/proc/" + (processId?.ToString(CultureInfo.InvariantCulture) ?? "self");

@@ -17,12 +17,29 @@ public sealed class TestDirectory : IDisposable
 
     public string Path { get; }
 
+    /// <summary>
+    /// The option RuntimeDirectory for the addresses of this directory. On Windows no address is in one.
+    /// </summary>
+    public string? Option => OperatingSystem.IsWindows() ? null : Path;
+
+    /// <summary>The same as a word of a command of the test peer.</summary>
+    public string Word => Option ?? "-";
+
     /// <summary>The sorted names of the files in the directory.</summary>
     public string[] FileNames =>
     [
         .. Directory.EnumerateFileSystemEntries(Path).Select(path => System.IO.Path.GetFileName(path))
             .Order(StringComparer.Ordinal),
     ];
+
+    /// <summary>Returns the address of this name, which no other directory has.</summary>
+    public string AddressOf(string name) =>
+        OperatingSystem.IsWindows() ? $"shm://{name}-{System.IO.Path.GetFileName(Path)}" : $"shm://{name}";
+
+    /// <summary>Returns the address of a path in this directory; on Windows that of a pipe.</summary>
+    public string PathAddressOf(string name) => "shm://" + (OperatingSystem.IsWindows()
+        ? $"/{System.IO.Path.GetFileName(Path)}/{name}"
+        : Combine(name));
 
     public string Combine(string name) => System.IO.Path.Combine(Path, name);
 

@@ -72,7 +72,7 @@ internal static class ClientHandshake
         timeout.CancelAfter(settings.ConnectTimeout);
         Wire? wire = null;
         SharedSegment? own = null;
-        ISignal? signal = null;
+        Signal? signal = null;
         IOException? unsent = null;
         try
         {
@@ -161,7 +161,7 @@ internal static class ClientHandshake
 
     // Returns the failure of a send to which the server may have an answer.
     private static IOException? SendHello(
-        Wire wire, ConnectionSettings settings, Guid id, SharedSegment own, ISignal signal)
+        Wire wire, ConnectionSettings settings, Guid id, SharedSegment own, Signal signal)
     {
         var hello = new Hello
         {
@@ -267,5 +267,5 @@ internal static class ClientHandshake
 
     /// <summary>A server's hello that was checked, with what the client then owns.</summary>
     private readonly record struct Answer(
-        Wire Wire, SharedSegment Own, ISignal Signal, PeerIdentity Server, Handshake.ReceivedHello Message);
+        Wire Wire, SharedSegment Own, Signal Signal, PeerIdentity Server, Handshake.ReceivedHello Message);
 }

@@ -12,7 +12,7 @@ namespace RpcOverShm.Links;
 /// code: <see cref="ForeignHandles"/> closes sockets and descriptors, log entries are deferred, and the pool looks
 /// after the file. All listeners of the process share the thread, so each turn is short.
 /// </summary>
-internal sealed partial class Doorman : DescriptorSource
+internal sealed partial class Doorman : WatchableSource
 {
     private const string TimeoutOption = "HandshakeTimeout"; // the public option
 
@@ -247,7 +247,7 @@ internal sealed partial class Doorman : DescriptorSource
                 _settings.Logger,
                 $"{nameof(ForeignHandles)}.{nameof(ForeignHandles.MaxWaiting)}",
                 ForeignHandles.MaxWaiting,
-                "No clients are accepted until descriptors and sockets of earlier peers could be closed.");
+                "No clients are accepted until handles of earlier peers could be closed.");
         }
 
         _isClosingFull = isFull;
@@ -349,7 +349,7 @@ internal sealed partial class Doorman : DescriptorSource
         Read(client);
     }
 
-    /// <summary>Returns the client's identity if it may connect; else its wire is closed.</summary>
+    /// <summary>Returns the client's identity if it may connect; else it is refused, and its wire closed.</summary>
     private PeerIdentity? TryAdmit(Wire wire)
     {
         try
@@ -364,9 +364,11 @@ internal sealed partial class Doorman : DescriptorSource
         }
         catch (IOException exception)
         {
-            ForeignHandles.Shared.Close(wire);
-            DeferredLog.Write(
-                _settings.Logger, log => ShmLog.HandshakeBroken(log, exception.Message, exception));
+            ServerHandshake.Refuse(
+                wire,
+                _settings,
+                RefusalReason.AccessDenied,
+                $"The server cannot tell who its client is. {exception.Message}");
         }
 
         return null;

@@ -16,7 +16,7 @@ internal static class Handshake
     private const string LargestPeerRing = "Ring.MaxPeerCapacity"; // the public option
 
     /// <summary>Sends a hello with the handles of this side's segment and signal.</summary>
-    public static void Send(Wire wire, Hello hello, SharedSegment segment, ISignal signal) =>
+    public static void Send(Wire wire, Hello hello, SharedSegment segment, Signal signal) =>
         wire.Send(hello.Encode(), [segment.Handle, .. signal.Offer]);
 
     /// <summary>Sends a refusal with its reason, unless the peer is gone or does not read.</summary>
@@ -130,7 +130,7 @@ internal static class Handshake
 
         /// <summary>Connects this side's signal with the peer's, after the segment was opened.</summary>
         /// <exception cref="SegmentException">A handle failed a check.</exception>
-        public void Connect(ISignal signal, SharedSegment own, SharedSegment peer)
+        public void Connect(Signal signal, SharedSegment own, SharedSegment peer)
         {
             SafeHandle[] passed = _handles;
             _handles = [];

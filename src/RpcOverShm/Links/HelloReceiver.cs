@@ -123,5 +123,5 @@ internal sealed class HelloReceiver : IDisposable
     }
 
     private ProtocolException WrongCount(int right) =>
-        new($"{_handleCount} descriptors came with a handshake message; {right} is right.");
+        new($"{_handleCount} {HostSystem.Current.HandlesName} came with a handshake message; {right} is right.");
 }

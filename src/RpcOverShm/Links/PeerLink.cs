@@ -25,7 +25,7 @@ internal sealed partial class PeerLink
     private readonly Wire _wire;
     private readonly SharedSegment _own;
     private readonly SharedSegment _peer;
-    private readonly ISignal _signal;
+    private readonly Signal _signal;
     private readonly ILogger _logger;
     private CloseReason? _closeReason;
     private Action? _onEvent;
@@ -41,7 +41,7 @@ internal sealed partial class PeerLink
         Wire wire,
         SharedSegment own,
         SharedSegment peer,
-        ISignal signal,
+        Signal signal,
         PeerIdentity identity,
         Guid connectionId,
         ConnectionSettings settings,
@@ -128,7 +128,7 @@ internal sealed partial class PeerLink
 
     /// <summary>
     /// The number of local events. A thread samples it before it checks its conditions for sleeping; see
-    /// <see cref="ISignal.LocalEvents"/>.
+    /// <see cref="Signal.LocalEvents"/>.
     /// </summary>
     public uint LocalEvents => _signal.LocalEvents;
 

@@ -165,7 +165,7 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
 
 /// <summary>A client that was accepted and whose hello is not complete.</summary>
 internal sealed class PendingClient(
-    Wire wire, PeerIdentity identity, TimeSpan arrived, Action<PendingClient> onReadable) : DescriptorSource
+    Wire wire, PeerIdentity identity, TimeSpan arrived, Action<PendingClient> onReadable) : WatchableSource
 {
     public Wire Wire => wire;
 

@@ -25,7 +25,7 @@ internal sealed class ProcessWatch
     /// action must not block. Takes the process over. The result ends the watch; an action that is running may then
     /// still run.
     /// </summary>
-    /// <returns>Null and the reason if the system does not watch the descriptor.</returns>
+    /// <returns>Null and the reason if the system does not watch it.</returns>
     public IDisposable? TryWatch(WatchedProcess process, EventLoop loop, Action onExit, out string? problem)
     {
         using (_lock.Enter())
@@ -43,7 +43,7 @@ internal sealed class ProcessWatch
             if (watched.Watch(loop, process) is { } reason)
             {
                 process.Dispose();
-                problem = $"its event loop does not take the descriptor ({reason.TrimEnd('.')})";
+                problem = $"its event loop does not watch it ({reason.TrimEnd('.')})";
                 return null;
             }
 
@@ -116,7 +116,7 @@ internal sealed class ProcessWatch
         watched.Process.Dispose();
     }
 
-    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : DescriptorSource
+    private sealed class Watched(ProcessWatch watch, WatchedProcess process, Action onExit) : WatchableSource
     {
         public WatchedProcess Process => process;
 

@@ -113,7 +113,7 @@ internal static class ServerHandshake
         Hello hello = received.Hello;
         SharedSegment peer = received.OpenSegment();
         SharedSegment? own = null;
-        ISignal? signal = null;
+        Signal? signal = null;
         PeerLink? link = null;
         try
         {
@@ -158,18 +158,26 @@ internal static class ServerHandshake
     }
 
     // A failure here is this side's, whatever its reason; only one of the client's handles is the client's.
-    private static (SharedSegment Own, ISignal Signal) CreateOwn(ConnectionSettings settings, Hello hello)
+    private static (SharedSegment Own, Signal Signal) CreateOwn(ConnectionSettings settings, Hello hello)
     {
-        ISignal? signal = null;
+        SharedSegment? own = null;
+        Signal? signal = null;
         try
         {
             signal = HostSystem.Current.CreateSignal();
-            return (SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId), signal);
+            own = SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId);
+            return (own, signal);
         }
         catch (SegmentException exception)
         {
-            signal?.Dispose();
             throw new SegmentException(exception.Message, exception) { IsShortage = true };
+        }
+        finally
+        {
+            if (own is null)
+            {
+                signal?.Dispose();
+            }
         }
     }
 

@@ -7,7 +7,7 @@ namespace RpcOverShm.Links;
 /// One wait until a wire is readable, on the loop of the doors. The sockets of links are not watched by .NET's own
 /// engine: it would run for each doorbell.
 /// </summary>
-internal sealed class WireReadiness : DescriptorSource
+internal sealed class WireReadiness : WatchableSource
 {
     // A server that is not busy answers within this time, and then two threads need not be woken for the answer.
     private const int BlockingMilliseconds = 2;

@@ -10,9 +10,8 @@ namespace RpcOverShm.Linux;
 /// words with sleepers, repeatedly, until every sleeper has returned. A single wake-up could be lost between a
 /// sleeper's last check and its sleep.
 /// </summary>
-internal sealed unsafe class FutexSignal : ISignal
+internal sealed unsafe class FutexSignal : Signal
 {
-    private readonly LocalWord _localEvents = new();
     private readonly List<Sleeper>? _sleepers;
     private readonly UninterruptibleLock _lock = new();
 
@@ -23,32 +22,30 @@ internal sealed unsafe class FutexSignal : ISignal
     public static bool IsWaitvSupported { get; } = ProbeWaitv();
 
     // A futex is found by its address in the shared memory.
-    public IReadOnlyList<SafeHandle> Offer => [];
+    public override IReadOnlyList<SafeHandle> Offer => [];
 
-    public uint LocalEvents => Volatile.Read(ref _localEvents.Value);
-
-    public void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
+    public override void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
     {
     }
 
-    public void Dispose()
+    public override void Dispose()
     {
     }
 
-    public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout) =>
+    public override bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout) =>
         _sleepers is null
             ? WaitOnBoth(word, expected, localEventsSeen, timeout)
             : WaitOnWord(word, expected, localEventsSeen, timeout);
 
-    public void Wake(SharedWord word) => FutexNative.Wake(word.Address);
+    public override void Wake(SharedWord word) => FutexNative.Wake(word.Address);
 
-    public void RaiseLocalEvent()
+    public override void RaiseLocalEvent()
     {
         // A counter of this process, not shared memory: only its own sleepers compare it.
-        uint now = Interlocked.Increment(ref _localEvents.Value);
+        uint now = Interlocked.Increment(ref LocalEventsWord.Value);
         if (_sleepers is null)
         {
-            _localEvents.Wake();
+            LocalEventsWord.Wake();
             return;
         }
 
@@ -66,7 +63,7 @@ internal sealed unsafe class FutexSignal : ISignal
         entries[1] = new()
         {
             Value = localEventsSeen,
-            Address = (ulong)_localEvents.Address,
+            Address = (ulong)LocalEventsWord.Address,
             Flags = FutexNative.Size32 | FutexNative.Private,
         };
         int result = FutexNative.WaitAny(entries, 2, timeout);

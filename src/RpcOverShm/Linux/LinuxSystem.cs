@@ -40,6 +40,8 @@ internal sealed unsafe class LinuxSystem : HostSystem
 
     public override string MaxMappingsName => "vm.max_map_count / 4";
 
+    public override string HandlesName => "descriptors";
+
     public override string MaxHandlesName => "RLIMIT_NOFILE";
 
     public override long ThreadTime => LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime);
@@ -58,7 +60,7 @@ internal sealed unsafe class LinuxSystem : HostSystem
     public override MappedMemory OpenMemory(SafeHandle handle, long sizeBytes, long firstBytes) =>
         MemoryFile.Open((SafeFileHandle)handle, sizeBytes, firstBytes);
 
-    public override ISignal CreateSignal() => new FutexSignal(FutexSignal.IsWaitvSupported);
+    public override Signal CreateSignal() => new FutexSignal(FutexSignal.IsWaitvSupported);
 
     public override void WaitPrivate(uint* address, uint expected, TimeSpan timeout) =>
         FutexNative.WaitPrivate(address, expected, timeout);
@@ -91,6 +93,10 @@ internal sealed unsafe class LinuxSystem : HostSystem
     public override void FenceProcess() => Interlocked.MemoryBarrierProcessWide();
 
     public override bool IsAllPowerful(Account user) => user.Number == 0;
+
+    public override string AllPowerfulName => "root";
+
+    public override string IdentitySource => "SO_PEERCRED";
 
     public override Account? FindUser(string name) => SystemAccounts.FindUser(name);
 

@@ -9,7 +9,7 @@ internal enum RefusalReason : ushort
     /// <summary>The server serves calls and the client requests a byte stream, or the reverse.</summary>
     Purpose = 2,
 
-    /// <summary>The hello or its descriptor is invalid.</summary>
+    /// <summary>The hello or one of its handles is invalid.</summary>
     BadHello = 3,
 
     /// <summary>The server is stopping.</summary>

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Security.Claims;
 
 namespace RpcOverShm.Systems;
 
@@ -15,6 +16,9 @@ internal readonly record struct Account
 
     /// <summary>The number; 0 if the account has a SID.</summary>
     public uint Number { get; }
+
+    /// <summary>The type of its value in a claim.</summary>
+    public string ClaimValueType => _sid is null ? ClaimValueTypes.UInteger32 : ClaimValueTypes.Sid;
 
     public static implicit operator Account(uint number) => new(number);
 

@@ -13,7 +13,10 @@ internal abstract class EventPoll : IDisposable
     /// <summary>Ends the wait, or the next one if no thread waits. Returns at once.</summary>
     public abstract void Wake();
 
-    /// <summary>Begins to watch, with a key above 0. Returns null on success, else the system's reason.</summary>
+    /// <summary>
+    /// Begins to watch, with a key above 0. Returns null on success, else the system's reason. A poll for doors may
+    /// refuse processes, and another one doors.
+    /// </summary>
     public abstract string? Add(Watchable watched, ulong key);
 
     /// <summary>

@@ -5,7 +5,7 @@ namespace RpcOverShm.Systems;
 
 /// <summary>
 /// The differences of operating systems, but for what one connection has: <see cref="Wire"/>,
-/// <see cref="MappedMemory"/>, <see cref="ISignal"/>. There is one room for each system, with one implementation of
+/// <see cref="MappedMemory"/>, <see cref="Signal"/>. There is one room for each system, with one implementation of
 /// this class. All members are thread-safe. Each is a system call or more, so a virtual call does not count.
 /// </summary>
 internal abstract unsafe class HostSystem
@@ -46,6 +46,9 @@ internal abstract unsafe class HostSystem
     /// <summary>The name of <see cref="MaxHandles"/>, for users.</summary>
     public abstract string MaxHandlesName { get; }
 
+    /// <summary>The word of the system for handles, in messages.</summary>
+    public abstract string HandlesName { get; }
+
     /// <summary>Whether a wire passes handles of memory after the handshake too.</summary>
     public abstract bool PassesHandlesLater { get; }
 
@@ -69,7 +72,7 @@ internal abstract unsafe class HostSystem
 
     /// <summary>Creates the signal of one side of one link.</summary>
     /// <exception cref="SegmentException">The system lacks something for it.</exception>
-    public abstract ISignal CreateSignal();
+    public abstract Signal CreateSignal();
 
     /// <summary>
     /// Sleeps while a word of this process alone has the expected value, at most for the timeout. Wake-ups can be
@@ -114,6 +117,12 @@ internal abstract unsafe class HostSystem
 
     /// <summary>Whether a user can read the memory of every process anyway.</summary>
     public abstract bool IsAllPowerful(Account user);
+
+    /// <summary>The name of that user.</summary>
+    public abstract string AllPowerfulName { get; }
+
+    /// <summary>The means by which the system says who a peer is, as the type of an identity.</summary>
+    public abstract string IdentitySource { get; }
 
     /// <summary>Returns the user of a name, or of a number or SID; null if there is none. May block.</summary>
     /// <exception cref="IOException">The system's name service failed.</exception>

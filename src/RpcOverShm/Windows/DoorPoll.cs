@@ -8,7 +8,7 @@ namespace RpcOverShm.Windows;
 /// <summary>
 /// The poll of doors, and of wires during their handshakes, which cannot be bound to a port yet: a pipe has one port
 /// for ever. Its thread begins all operations and lives on, and they share one event. After each wait it looks at all
-/// of them, so it is for some tens.
+/// of them, so it is for some tens. Processes are watched by the polls of event loops alone.
 /// </summary>
 [SupportedOSPlatform("windows")]
 internal sealed class DoorPoll : EventPoll
@@ -35,44 +35,36 @@ internal sealed class DoorPoll : EventPoll
 
     public override string? Add(Watchable watched, ulong key)
     {
-        var entry = new Entry(watched, key);
-        if (watched is ProcessHandle process && entry.TryWatch(process, OnExit) is { } problem)
+        if (watched is ProcessHandle)
         {
-            return problem;
+            return "only event loops have a poll for this";
         }
 
         (watched as PipeWire)?.BeginWatch(_event);
         (watched as PipeListening)?.ForgetTold();
         using (_lock.Enter())
         {
-            _entries.Add(entry);
+            _entries.Add(new Entry(watched, key));
         }
 
         // So that the thread begins an operation.
         _ = WindowsNative.SetEvent(_event);
         return null;
-
-        void OnExit()
-        {
-            entry.HasExited = true;
-            _ = WindowsNative.SetEvent(_event);
-        }
     }
 
     public override void Remove(Watchable watched)
     {
-        Entry? removed;
+        int removed;
         using (_lock.Enter())
         {
-            removed = _entries.Find(entry => entry.Watched == watched);
-            if (removed is not null)
-            {
-                _entries.Remove(removed);
-            }
+            removed = _entries.RemoveAll(entry => entry.Watched == watched);
         }
 
         // Not under the lock, because a wait for an end may take a moment. The thread has left the entry.
-        removed?.End();
+        if (removed > 0)
+        {
+            End(watched);
+        }
     }
 
     public override int Wait(Event[] events, int timeoutMilliseconds)
@@ -96,7 +88,7 @@ internal sealed class DoorPoll : EventPoll
     {
         using (_lock.Enter())
         {
-            _entries.ForEach(static entry => entry.End());
+            _entries.ForEach(static entry => End(entry.Watched));
             _entries.Clear();
         }
 
@@ -118,7 +110,10 @@ internal sealed class DoorPoll : EventPoll
             for (int i = 0; i < _entries.Count && count < Math.Min(events.Length, MostEvents); i++)
             {
                 Entry entry = _entries[i];
-                if (entry.TryTell(completion, out bool hasEnded))
+                bool hasEnded = false;
+                if (entry.Watched is PipeWire wire
+                    ? wire.TryTell(completion, out hasEnded)
+                    : ((PipeListening)entry.Watched).TryTell(completion))
                 {
                     events[count++] = new Event(entry.Key, hasEnded);
                 }
@@ -128,45 +123,11 @@ internal sealed class DoorPoll : EventPoll
         return count;
     }
 
-    private sealed class Entry(Watchable watched, ulong key)
+    private static void End(Watchable watched)
     {
-        private ProcessWait? _wait;
-        private bool _isExitTold;
-
-        public Watchable Watched => watched;
-
-        public ulong Key => key;
-
-        public volatile bool HasExited;
-
-        public string? TryWatch(ProcessHandle process, Action onExit)
-        {
-            _wait = ProcessWait.TryStart((KernelHandle)process.Handle, onExit, out string? problem);
-            return problem;
-        }
-
-        public bool TryTell(nint completion, out bool hasEnded)
-        {
-            hasEnded = false;
-            switch (watched)
-            {
-                case PipeWire wire:
-                    return wire.TryTell(completion, out hasEnded);
-                case PipeListening listening:
-                    return listening.TryTell(completion);
-                default:
-                    bool hasExited = HasExited;
-                    hasEnded = hasExited && !_isExitTold;
-                    _isExitTold = hasExited;
-                    return hasEnded;
-            }
-        }
-
-        public void End()
-        {
-            (watched as PipeWire)?.EndWatch();
-            (watched as PipeListening)?.Stop();
-            _wait?.Dispose();
-        }
+        (watched as PipeWire)?.EndWatch();
+        (watched as PipeListening)?.Stop();
     }
+
+    private readonly record struct Entry(Watchable Watched, ulong Key);
 }

@@ -28,8 +28,10 @@ internal sealed unsafe class PipePeer : IDisposable
     public PeerIdentity Identity { get; }
 
     /// <summary>The client of a pipe of which this process has the server's end.</summary>
+    /// <param name="pipe">The pipe.</param>
+    /// <param name="acceptedAt">The file time at which the client was accepted.</param>
     /// <exception cref="IOException">The system does not say who it is.</exception>
-    public static PipePeer OfClient(KernelHandle pipe)
+    public static PipePeer OfClient(KernelHandle pipe, long acceptedAt)
     {
         int processId;
         if (WindowsNative.GetNamedPipeClientProcessId(pipe, &processId) == 0)
@@ -52,6 +54,7 @@ internal sealed unsafe class PipePeer : IDisposable
 
         try
         {
+            CheckBegin(process, processId, acceptedAt);
             Account user = WindowsAccounts.UserOf(process);
             return new PipePeer(new PeerIdentity(processId, user, user), process, deniedError);
         }
@@ -122,90 +125,95 @@ internal sealed unsafe class PipePeer : IDisposable
     /// <summary>
     /// Takes a handle of the client's process over, with the rights of its type and not more. The client keeps its own.
     /// </summary>
-    /// <exception cref="SegmentException">There is no such handle, or this process may not take it.</exception>
+    /// <exception cref="SegmentException">
+    /// There is no such handle, it has not these rights, or this process may not take it.
+    /// </exception>
     public KernelHandle Pull(nint value, string type)
     {
         CheckAllowed();
         uint rights = type == HandOver.SectionType
             ? WindowsNative.SectionMapRead | WindowsNative.SectionQuery
             : WindowsNative.SemaphoreModifyState;
-        nint copy = KernelHandle.Duplicate(_process, value, null, rights);
+
+        // With the client's own rights first: the system would also grant those that the client's handle lacks.
+        nint copy = KernelHandle.DuplicateFrom(_process!, value);
         if (copy == 0)
         {
-            throw new SegmentException(
-                $"Cannot take the handle {value} of the client's process {Identity.ProcessId}: "
-                + $"{WindowsNative.LastErrorText()}.");
+            throw CannotTake(value);
         }
 
-        var handle = new KernelHandle(copy);
+        var whole = new KernelHandle(copy);
         if (KernelHandle.TypeOf(copy) is var found && found != type)
         {
-            ForeignHandles.Shared.Close(handle);
+            ForeignHandles.Shared.Close(whole);
             throw new SegmentException($"The client passed a handle of the type {found}; {type} is right.");
         }
 
-        return handle;
+        using (whole)
+        {
+            uint granted = KernelHandle.RightsOf(copy);
+            if ((granted & rights) != rights)
+            {
+                throw new SegmentException(
+                    $"The client passed a handle with the rights 0x{granted:X}, and 0x{rights:X} are required.");
+            }
+
+            nint reduced = KernelHandle.Duplicate(whole, KernelHandle.OwnProcess, rights);
+            return reduced != 0 ? new KernelHandle(reduced) : throw CannotTake(value);
+        }
     }
 
     /// <summary>Puts handles of this process into the client's, and tells the values that they have there.</summary>
-    /// <exception cref="SegmentException">The system refused it.</exception>
+    /// <exception cref="SegmentException">The system refused it, and the client's process has none of them.</exception>
     public void Push(IReadOnlyList<SafeHandle> handles, Span<long> values)
     {
-        for (int i = 0; i < handles.Count; i++)
+        int pushed = 0;
+        try
         {
-            CheckAllowed();
-            values[i] = Duplicate(handles[i], _process);
+            for (; pushed < handles.Count; pushed++)
+            {
+                CheckAllowed();
+                values[pushed] = Duplicate(handles[pushed], _process!);
+            }
+        }
+        catch
+        {
+            TakeBack(values[..pushed]);
+            throw;
         }
     }
 
-    /// <summary>
-    /// Duplicates a handle of this process with the rights of a peer. Returns its value in the target; null for this
-    /// process.
-    /// </summary>
-    /// <exception cref="SegmentException">The system refused it.</exception>
-    public static long Duplicate(SafeHandle handle, KernelHandle? target)
+    /// <summary>Closes handles in the client's process that were pushed there and of which it does not know.</summary>
+    public void TakeBack(ReadOnlySpan<long> values)
     {
-        bool isKept = false;
-        try
+        foreach (long value in values)
         {
-            handle.DangerousAddRef(ref isKept);
-            uint rights = ((KernelHandle)handle).RightsOfPeer;
-            nint copy = KernelHandle.Duplicate(null, handle.DangerousGetHandle(), target, rights);
-            int error = Marshal.GetLastPInvokeError();
-            return copy != 0
-                ? copy
-                : throw new SegmentException($"Cannot pass a handle to the peer: {WindowsNative.ErrorText(error)}.")
-                {
-                    IsShortage = WindowsNative.IsShortage(error),
-                };
+            nint moved = KernelHandle.DuplicateFrom(_process!, (nint)value, WindowsNative.DuplicateCloseSource);
+            new KernelHandle(moved).Dispose();
         }
-        finally
-        {
-            if (isKept)
+    }
+
+    /// <summary>Duplicates a handle of this process with the rights of a peer. Returns its value there.</summary>
+    /// <exception cref="SegmentException">The system refused it.</exception>
+    public static long Duplicate(SafeHandle handle, KernelHandle process)
+    {
+        nint copy = KernelHandle.Duplicate(handle, process, ((KernelHandle)handle).RightsOfPeer);
+        int error = Marshal.GetLastPInvokeError();
+        return copy != 0
+            ? copy
+            : throw new SegmentException($"Cannot pass a handle to the peer: {WindowsNative.ErrorText(error)}.")
             {
-                handle.DangerousRelease();
-            }
-        }
+                IsShortage = WindowsNative.IsShortage(error),
+            };
     }
 
     /// <summary>Opens the process to hear of its end. Returns null if that is not possible, with the problem.</summary>
     public ProcessHandle? OpenProcess(out string? problem)
     {
-        KernelHandle opened;
-        if (_process is null)
-        {
-            opened = Open(Identity.ProcessId, Watching);
-        }
-        else
-        {
-            // The process is open already, so its id cannot be another one's.
-            bool isKept = false;
-            _process.DangerousAddRef(ref isKept);
-            opened = new KernelHandle(
-                KernelHandle.Duplicate(null, _process.DangerousGetHandle(), null, Watching));
-            _process.DangerousRelease();
-        }
-
+        // A process that is open already has an id that cannot be another one's.
+        KernelHandle opened = _process is null
+            ? Open(Identity.ProcessId, Watching)
+            : new KernelHandle(KernelHandle.Duplicate(_process, KernelHandle.OwnProcess, Watching));
         if (opened.IsInvalid)
         {
             problem = $"the system does not open it ({WindowsNative.LastErrorText()})";
@@ -219,6 +227,26 @@ internal sealed unsafe class PipePeer : IDisposable
 
     private static KernelHandle Open(int processId, uint rights) =>
         new(WindowsNative.OpenProcess(rights, inherit: 0, processId));
+
+    // The id of the client's process may be that of another one by now.
+    private static void CheckBegin(KernelHandle process, int processId, long acceptedAt)
+    {
+        if (ProcessHandle.BeginOf(process, out string? problem) is not { } begun)
+        {
+            throw new IOException($"Process {processId} cannot be told from a later one: {problem}.");
+        }
+
+        if (begun > acceptedAt)
+        {
+            throw new IOException(
+                $"Process {processId} began after the client had connected, so it is another process than the "
+                + "client's, or the system's clock was set back: connect again.");
+        }
+    }
+
+    private SegmentException CannotTake(long value) => new(
+        $"Cannot take the handle {value} of the client's process {Identity.ProcessId}: "
+        + $"{WindowsNative.LastErrorText()}.");
 
     private static string ExplainDenied(int processId, int error) =>
         $"This process may not open process {processId} ({WindowsNative.ErrorText(error)}). A server takes the handles "

@@ -1,5 +1,7 @@
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Windows;
 
@@ -30,8 +32,10 @@ internal sealed unsafe partial class PipeWire
         {
             using (_lock.Enter())
             {
-                _ = HasSomething(orLook: true);
-                return _error != 0 && _start == _end;
+                // The end of a read at a port may show only when a thread has taken its packet.
+                bool hasEnded = !HasSomething(orLook: true) && _isReading && Look(out _) < 0;
+                TakeResult();
+                return (hasEnded || _error != 0) && _start == _end;
             }
         }
     }
@@ -212,14 +216,44 @@ internal sealed unsafe partial class PipeWire
         using (_lock.Enter())
         {
             TakeResult();
-            if (!_isReading || _isDisposed)
+            if (_isReading && !_isDisposed)
             {
-                return null;
+                _read.Cancel(_pipe);
+                return GiveUpRead();
             }
 
-            _read.Cancel(_pipe);
-            return GiveUpRead();
+            // None begins from here on, whose packet nobody would know.
+            _error = _error != 0 ? _error : WindowsNative.ErrorPipeNotConnected;
+            return null;
         }
+    }
+
+    /// <summary>
+    /// Closes the handles of an answer that was not received: the server has made them in this process, for this wire.
+    /// </summary>
+    private void CloseUnread()
+    {
+        List<SafeHandle> unread = [];
+        using (_lock.Enter())
+        {
+            if (_areHandlesTaken || _isShutDown)
+            {
+                return;
+            }
+
+            try
+            {
+                EndRead();
+                _ = Receive(stackalloc byte[1], unread);
+            }
+            catch (Exception exception) when (exception
+                is IOException or SegmentException or ProtocolException or ObjectDisposedException)
+            {
+                // What came is no answer.
+            }
+        }
+
+        unread.ForEach(static handle => handle.Dispose());
     }
 
     private static bool IsEnd(int error) => error is WindowsNative.ErrorBrokenPipe
@@ -235,20 +269,16 @@ internal sealed unsafe partial class PipeWire
         }
 
         TakeResult();
-        return _start < _end || _error != 0 || (orLook && !_isReading && Look() != 0);
+        return _start < _end || _error != 0 || (orLook && !_isReading && Look(out _error) != 0);
     }
 
     /// <summary>Returns the number of bytes in the pipe, -1 at its end.</summary>
-    private int Look()
+    private int Look(out int error)
     {
         uint available;
-        if (WindowsNative.PeekNamedPipe(_pipe, null, 0, null, &available, null) == 0)
-        {
-            _error = Marshal.GetLastPInvokeError();
-            return -1;
-        }
-
-        return (int)available;
+        bool isOpen = WindowsNative.PeekNamedPipe(_pipe, null, 0, null, &available, null) != 0;
+        error = isOpen ? 0 : Marshal.GetLastPInvokeError();
+        return isOpen ? (int)available : -1;
     }
 
     // Its memory is the system's now, and the wire is of no more use.
@@ -291,7 +321,7 @@ internal sealed unsafe partial class PipeWire
             return _error != 0;
         }
 
-        int count = Look();
+        int count = Look(out _error);
         if (count > 0)
         {
             // What is there is read at once. If nevertheless not, nobody would hear of its end.

@@ -22,13 +22,21 @@ internal sealed partial class PipeWire
         using (_sendLock.Enter())
         {
             ThrowIfShutDown();
-            Span<byte> prefix = stackalloc byte[HandOver.MostBytes];
-            prefix = _hasSent ? [] : prefix[..WriteHandles(handles, prefix)];
+            using var operation = new PipeOperation(HandOver.MostBytes + message.Length);
+            Span<long> values = stackalloc long[handles.Count];
+            int prefix = _hasSent ? 0 : WriteHandles(handles, values, operation.Buffer);
             _hasSent = true;
-            using var operation = new PipeOperation(prefix.Length + message.Length);
-            prefix.CopyTo(operation.Buffer);
-            message.CopyTo(operation.Buffer[prefix.Length..]);
-            Write(operation, prefix.Length + message.Length);
+            message.CopyTo(operation.Buffer[prefix..]);
+            try
+            {
+                Write(operation, prefix + message.Length);
+            }
+            catch when (_isServer && prefix > 0 && !operation.IsPending && operation.Bytes == 0)
+            {
+                // The client has none of the values.
+                Other.TakeBack(values);
+                throw;
+            }
         }
     }
 
@@ -58,9 +66,8 @@ internal sealed partial class PipeWire
         }
     }
 
-    private int WriteHandles(IReadOnlyList<SafeHandle> handles, Span<byte> prefix)
+    private int WriteHandles(IReadOnlyList<SafeHandle> handles, Span<long> values, Span<byte> prefix)
     {
-        Span<long> values = stackalloc long[handles.Count];
         if (_isServer)
         {
             Other.Push(handles, values);
@@ -78,7 +85,7 @@ internal sealed partial class PipeWire
     {
         for (int i = 0; i < handles.Count; i++)
         {
-            values[i] = PipePeer.Duplicate(handles[i], target: null);
+            values[i] = PipePeer.Duplicate(handles[i], KernelHandle.OwnProcess);
             _offered.Add(new KernelHandle((nint)values[i]));
         }
     }

@@ -15,6 +15,7 @@ internal sealed partial class PipeWire : Wire
 {
     private readonly KernelHandle _pipe;
     private readonly bool _isServer;
+    private readonly long _acceptedAt = TimeProvider.System.GetUtcNow().ToFileTime();
     private readonly UninterruptibleLock _peerLock = new();
     private PipePeer? _peer;
     private volatile bool _isShutDown;
@@ -44,7 +45,7 @@ internal sealed partial class PipeWire : Wire
         {
             using (_peerLock.Enter())
             {
-                return _peer ??= _isServer ? PipePeer.OfClient(_pipe) : PipePeer.OfServer(_pipe);
+                return _peer ??= _isServer ? PipePeer.OfClient(_pipe, _acceptedAt) : PipePeer.OfServer(_pipe);
             }
         }
     }
@@ -63,6 +64,11 @@ internal sealed partial class PipeWire : Wire
 
     public override void ShutDown()
     {
+        if (!_isServer)
+        {
+            CloseUnread();
+        }
+
         // The close ends what is in progress, and the peer reads what was sent before it sees the end. A pipe that is
         // disconnected would lose that.
         _isShutDown = true;
@@ -94,10 +100,15 @@ internal sealed partial class PipeWire : Wire
                 return;
             }
 
+            if (_portKey is null)
+            {
+                EndRead();
+            }
+
+            // The memory of a read at a port that nobody has cancelled is left to the system.
             _isDisposed = true;
-            _isReading = false;
-            End(_read);
-            End(_ring);
+            _read.Dispose();
+            _ring.Dispose();
             WithdrawOffer();
         }
 
@@ -105,11 +116,5 @@ internal sealed partial class PipeWire : Wire
         {
             _peer?.Dispose();
         }
-    }
-
-    private void End(PipeOperation operation)
-    {
-        _ = operation.TryEnd(_pipe);
-        operation.Dispose();
     }
 }

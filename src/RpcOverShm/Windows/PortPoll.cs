@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Runtime.Versioning;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Systems;
@@ -13,15 +14,22 @@ internal sealed unsafe class PortPoll : EventPoll
 {
     private const nuint WakeKey = 0;
     private const int LastWaitMilliseconds = 100; // for the packets of cancelled reads, which are there already
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
     private readonly KernelHandle _port;
     private readonly UninterruptibleLock _lock = new(); // guards the fields below
     private readonly Dictionary<nuint, Entry> _entries = [];
     private readonly Dictionary<Watchable, nuint> _keys = [];
     private readonly Dictionary<nint, PipeOperation> _cancelled = []; // until their packets come
+    private readonly ConcurrentQueue<nuint> _unposted = new(); // the system had no memory for a packet
+    private readonly BackgroundTimer _retry;
     private nuint _lastKey;
 
-    private PortPoll(KernelHandle port) => _port = port;
+    private PortPoll(KernelHandle port)
+    {
+        _port = port;
+        _retry = new BackgroundTimer(static poll => ((PortPoll)poll!).PostAgain(), this);
+    }
 
     /// <summary>Creates one; null if the system lacks something for it.</summary>
     public static PortPoll? TryCreate()
@@ -149,6 +157,7 @@ internal sealed unsafe class PortPoll : EventPoll
             TakeLastPackets();
         }
 
+        _retry.Dispose();
         _port.Dispose();
     }
 
@@ -194,7 +203,29 @@ internal sealed unsafe class PortPoll : EventPoll
         }
     }
 
-    private void Post(nuint key) => _ = WindowsNative.PostQueuedCompletionStatus(_port, 0, key, null);
+    private void Post(nuint key)
+    {
+        if (WindowsNative.PostQueuedCompletionStatus(_port, 0, key, null) == 0)
+        {
+            _unposted.Enqueue(key);
+            _retry.Change(s_pause, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private void PostAgain()
+    {
+        try
+        {
+            for (int left = _unposted.Count; left > 0 && _unposted.TryDequeue(out nuint key); left--)
+            {
+                Post(key);
+            }
+        }
+        catch (ObjectDisposedException)
+        {
+            // Nobody waits any more.
+        }
+    }
 
     private readonly record struct Entry(ulong Key, ProcessWait? Wait);
 }

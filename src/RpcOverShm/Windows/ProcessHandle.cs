@@ -21,17 +21,23 @@ internal sealed unsafe class ProcessHandle : WatchedProcess
     /// <summary>Takes the handle of a process over. Returns null if the system does not describe it.</summary>
     public static ProcessHandle? Of(KernelHandle handle, int processId, out string? problem)
     {
-        long created;
-        long unused;
-        if (WindowsNative.GetProcessTimes(handle, &created, &unused, &unused, &unused) == 0)
+        if (BeginOf(handle, out problem) is { } begun)
         {
-            problem = $"the system does not tell when it began ({WindowsNative.LastErrorText()})";
-            handle.Dispose();
-            return null;
+            return new ProcessHandle(handle, new ProcessKey(processId, (ulong)begun, Domain: 0));
         }
 
-        problem = null;
-        return new ProcessHandle(handle, new ProcessKey(processId, (ulong)created, Domain: 0));
+        handle.Dispose();
+        return null;
+    }
+
+    /// <summary>Returns the file time at which a process began; null if the system does not tell it.</summary>
+    public static long? BeginOf(KernelHandle handle, out string? problem)
+    {
+        long created;
+        long unused;
+        bool isTold = WindowsNative.GetProcessTimes(handle, &created, &unused, &unused, &unused) != 0;
+        problem = isTold ? null : $"the system does not tell when it began ({WindowsNative.LastErrorText()})";
+        return isTold ? created : null;
     }
 
     public override bool IsReadable(int timeoutMilliseconds) =>

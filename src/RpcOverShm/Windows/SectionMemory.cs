@@ -48,7 +48,7 @@ internal sealed unsafe class SectionMemory : MappedMemory
         nint address = Map(whole, WindowsNative.FileMapWrite, sizeBytes);
 
         // The handle that stays cannot map it for writing, and so can none that is made of it.
-        nint readOnly = KernelHandle.Duplicate(null, whole.DangerousGetHandle(), null, RightsOfPeer);
+        nint readOnly = KernelHandle.Duplicate(whole, KernelHandle.OwnProcess, RightsOfPeer);
         if (readOnly == 0)
         {
             SegmentException failure = Failed("Cannot take the right to write from shared memory");

@@ -9,7 +9,7 @@ namespace RpcOverShm.Windows;
 /// side has one for data and one for space, which the peer may only release: it cannot take this side's wake-ups. A
 /// release without a sleeper stays, and makes the next sleep spurious. An event of each sleeper tells local events.
 /// </summary>
-internal sealed unsafe class SemaphoreSignal : ISignal
+internal sealed unsafe class SemaphoreSignal : Signal
 {
     private const uint Woken = 0; // WAIT_OBJECT_0, of the semaphore
 
@@ -21,7 +21,6 @@ internal sealed unsafe class SemaphoreSignal : ISignal
     private SignalWords _words;
     private SafeHandle? _dataOfPeer;
     private SafeHandle? _spaceOfPeer;
-    private uint _localEvents;
     private bool _isDisposed;
 
     /// <exception cref="SegmentException">The system lacks memory or handles.</exception>
@@ -41,11 +40,9 @@ internal sealed unsafe class SemaphoreSignal : ISignal
         Offer = [_data, _space];
     }
 
-    public IReadOnlyList<SafeHandle> Offer { get; }
+    public override IReadOnlyList<SafeHandle> Offer { get; }
 
-    public uint LocalEvents => Volatile.Read(ref _localEvents);
-
-    public void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
+    public override void Attach(SignalWords words, IReadOnlyList<SafeHandle> ofPeer)
     {
         if (ofPeer.Count != Offer.Count || ofPeer.Any(static handle => !IsSemaphore(handle)))
         {
@@ -62,7 +59,7 @@ internal sealed unsafe class SemaphoreSignal : ISignal
         (_dataOfPeer, _spaceOfPeer) = (ofPeer[0], ofPeer[1]);
     }
 
-    public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
+    public override bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         if (Begin(word.Address == _words.PeerTail.Address) is not { } me)
         {
@@ -88,7 +85,7 @@ internal sealed unsafe class SemaphoreSignal : ISignal
         }
     }
 
-    public void Wake(SharedWord word)
+    public override void Wake(SharedWord word)
     {
         SafeHandle? semaphore = word.Address == _words.OwnTail.Address ? _dataOfPeer : _spaceOfPeer;
         try
@@ -102,10 +99,10 @@ internal sealed unsafe class SemaphoreSignal : ISignal
         }
     }
 
-    public void RaiseLocalEvent()
+    public override void RaiseLocalEvent()
     {
         // A counter of this process, not shared memory.
-        Interlocked.Increment(ref _localEvents);
+        Interlocked.Increment(ref LocalEventsWord.Value);
         using (_lock.Enter())
         {
             foreach (Sleeper sleeper in _sleepers)
@@ -115,7 +112,7 @@ internal sealed unsafe class SemaphoreSignal : ISignal
         }
     }
 
-    public void Dispose()
+    public override void Dispose()
     {
         using (_lock.Enter())
         {

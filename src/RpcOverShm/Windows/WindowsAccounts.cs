@@ -10,7 +10,7 @@ namespace RpcOverShm.Windows;
 internal static unsafe class WindowsAccounts
 {
     private static readonly Lazy<Account> s_own =
-        new(static () => UserOfToken(TokenOf(WindowsNative.CurrentProcess)), LazyThreadSafetyMode.PublicationOnly);
+        new(static () => UserOfToken(TokenOf(KernelHandle.OwnProcess)), LazyThreadSafetyMode.PublicationOnly);
 
     private static readonly Account s_system =
         new(new SecurityIdentifier(WellKnownSidType.LocalSystemSid, domainSid: null).Value);
@@ -108,23 +108,6 @@ internal static unsafe class WindowsAccounts
     }
 
     private static KernelHandle TokenOf(KernelHandle process)
-    {
-        bool isKept = false;
-        try
-        {
-            process.DangerousAddRef(ref isKept);
-            return TokenOf(process.DangerousGetHandle());
-        }
-        finally
-        {
-            if (isKept)
-            {
-                process.DangerousRelease();
-            }
-        }
-    }
-
-    private static KernelHandle TokenOf(nint process)
     {
         nint token;
         return WindowsNative.OpenProcessToken(process, WindowsNative.TokenQuery, &token) != 0

@@ -89,7 +89,7 @@ internal static unsafe partial class WindowsNative
     public static partial int OpenThreadToken(nint thread, uint access, int asSelf, nint* token);
 
     [LibraryImport("advapi32", SetLastError = true)]
-    public static partial int OpenProcessToken(nint process, uint access, nint* token);
+    public static partial int OpenProcessToken(SafeHandle process, uint access, nint* token);
 
     [LibraryImport("advapi32")]
     public static partial int GetSecurityInfo(

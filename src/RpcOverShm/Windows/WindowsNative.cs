@@ -43,6 +43,7 @@ internal static unsafe partial class WindowsNative
     public const uint SectionQuery = 0x1;
     public const uint SectionMapRead = 0x4;
     public const uint SemaphoreModifyState = 0x2;
+    public const uint DuplicateCloseSource = 0x1;
     public const uint DuplicateSameAccess = 0x2;
     public const uint ProcessDuplicateHandle = 0x40;
     public const uint ProcessQueryLimited = 0x1000;
@@ -109,7 +110,17 @@ internal static unsafe partial class WindowsNative
 
     [LibraryImport("kernel32", SetLastError = true)]
     public static partial int DuplicateHandle(
-        nint sourceProcess, nint source, nint targetProcess, nint* target, uint access, int inherit, uint options);
+        SafeHandle fromProcess, nint source, SafeHandle toProcess, nint* copy, uint access, int inherit, uint options);
+
+    [LibraryImport("kernel32", SetLastError = true)]
+    public static partial int DuplicateHandle(
+        SafeHandle fromProcess,
+        SafeHandle source,
+        SafeHandle toProcess,
+        nint* copy,
+        uint access,
+        int inherit,
+        uint options);
 
     [LibraryImport("kernel32", SetLastError = true)]
     public static partial nint CreateSemaphoreW(SecurityAttributes* attributes, int initial, int maximum, char* name);

@@ -31,6 +31,8 @@ internal sealed unsafe class WindowsSystem : HostSystem
 
     public override string MaxMappingsName => "the mappings of a process";
 
+    public override string HandlesName => "handles";
+
     public override string MaxHandlesName => "the handles of a process";
 
     public override long ThreadTime => WindowsThreads.OwnTime;
@@ -48,7 +50,7 @@ internal sealed unsafe class WindowsSystem : HostSystem
     public override MappedMemory OpenMemory(SafeHandle handle, long sizeBytes, long firstBytes) =>
         SectionMemory.Open(handle, sizeBytes);
 
-    public override ISignal CreateSignal() => new SemaphoreSignal();
+    public override Signal CreateSignal() => new SemaphoreSignal();
 
     public override void WaitPrivate(uint* address, uint expected, TimeSpan timeout) => _ = WindowsNative.WaitOnAddress(
         address, &expected, sizeof(uint), WindowsNative.Milliseconds(timeout));
@@ -65,6 +67,10 @@ internal sealed unsafe class WindowsSystem : HostSystem
     public override void FenceProcess() => ProcessFence.Pass();
 
     public override bool IsAllPowerful(Account user) => user == WindowsAccounts.LocalSystem;
+
+    public override string AllPowerfulName => "LocalSystem";
+
+    public override string IdentitySource => "NamedPipe";
 
     public override Account? FindUser(string name) => WindowsAccounts.Find(name);
 

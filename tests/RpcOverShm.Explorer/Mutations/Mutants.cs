@@ -261,12 +261,12 @@ internal static class Mutants
             "stream, close"),
         new(
             "a local event is counted before the wake", Signal,
-            "uint now = Interlocked.Increment(ref _localEvents.Value);",
+            "uint now = Interlocked.Increment(ref LocalEventsWord.Value);",
             "uint now = 1;",
             "stream, close"),
         new(
             "a local event wakes", Signal,
-            "            _localEvents.Wake();\n",
+            "            LocalEventsWord.Wake();\n",
             "",
             "stream, close"),
         new(

@@ -57,7 +57,7 @@ internal sealed class PeerRingTests : VictimFixture
         using SafeFileHandle holes = Holes(SegmentLayout.SizeBytes(DefaultLimit));
         byte[] hello = HelloOf(DefaultLimit).Encode();
         var meter = new FrontDoorMeter(
-            ShmRig.Address, options => options.Connect.RuntimeDirectory = victim.Rig.Directory);
+            victim.Rig.Address, options => options.Connect.RuntimeDirectory = victim.Rig.Directory);
 
         await meter.AssertHarmlessAsync((stands, over) => Timeouts.OnThread(() =>
         {

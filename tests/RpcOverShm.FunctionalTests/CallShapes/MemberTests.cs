@@ -13,7 +13,8 @@ internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
     {
         CallRig rig = await StartAsync(new Script());
 
-        Assert.That(rig.Channel.Target, Does.StartWith(IsShm ? ShmRig.Address : IsDotNet ? "localhost" : "127.0.0.1:"));
+        string start = rig is ShmRig shm ? shm.Address : IsDotNet ? "localhost" : "127.0.0.1:";
+        Assert.That(rig.Channel.Target, Does.StartWith(start));
     }
 
     [Test]

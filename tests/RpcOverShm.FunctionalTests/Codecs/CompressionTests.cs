@@ -81,6 +81,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Encoding_ThatTheServerDoesNotHave_IsUnimplemented_AndNamesThoseItHas()
     {
         ShmRig rig = await StartShmAsync(new Script());
@@ -96,6 +97,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     [TestCase("gzip", new byte[] { 2, 1, 1 }, "mark")]
     [TestCase("gzip", new byte[] { 1, 1, 1 }, "decompressed")]
     [TestCase("identity", new byte[] { 1, 2, 3 }, "")]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Message_ThatIsNotWhatItSays_IsInternal_AndTheConnectionLives(
         string encoding, byte[] message, string problem)
     {
@@ -158,6 +160,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfACallThatAsksForIt_IsCompressedOnTheWire_UnlessItsMessageIsNot()
     {
         ShmRig rig = await StartShmAsync(new Script
@@ -189,6 +192,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfAServerThatCompresses_IsCompressedOnTheWire([Values] bool isStream)
     {
         ShmRig rig = await StartShmAsync(
@@ -237,6 +241,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_ThatIsToBeAsItIs_IsNotCompressedByTheServersOption()
     {
         ShmRig rig = await StartShmAsync(

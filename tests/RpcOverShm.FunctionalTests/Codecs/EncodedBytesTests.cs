@@ -19,6 +19,7 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
     private static CallOptions Gzip => new(new Metadata { { Wanted, "gzip" } });
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Message_CutShortAnywhere_IsInternal_AndTheNextOneTaken()
     {
         ShmRig rig = await StartShmAsync(new Script());
@@ -78,6 +79,7 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
     [TestCase("gzip", Plain, StatusCode.OK)]
     [TestCase("gzip", Compressed, StatusCode.OK)]
     [TestCase("gzip", (byte)2, StatusCode.Internal)]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfAnEncoding_IsReadByItsMark(string encoding, byte mark, StatusCode expected)
     {
         ShmRig rig = await StartWithoutServerAsync();

@@ -40,6 +40,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("There are no names of pipes to list.")]
     public async Task NobodyThere_WhereOthersAre_NamesThem()
     {
         await using ShmServer news = MakeServer("news");
@@ -100,6 +101,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("A pipe is in no directory.")]
     public async Task RegularFile_AtThePath_IsLeftAlone()
     {
         string path = _directory.Combine("file.sock");
@@ -122,7 +124,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         using var silent = new SilentListener(_directory.Combine("silent.sock"));
         await using var channel = ShmChannel.ForAddress("shm://silent", new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = _directory.Path, Timeout = TimeSpan.FromMilliseconds(200) },
+            Connect = { RuntimeDirectory = _directory.Option, Timeout = TimeSpan.FromMilliseconds(200) },
         });
 
         RpcException failure = await FailureAtAsync(channel);
@@ -164,6 +166,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("A dead server leaves no pipe.")]
     public async Task StaleSocket_AtThePath_IsReplaced()
     {
         DeadServer.Leave(_directory.Combine("stale.sock"), "99999999\n");
@@ -179,7 +182,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     public async Task Channel_ThatMeetsAStreamListener_IsTold()
     {
         await using var listener = new ShmStreamListener(
-            "shm://purpose", new ShmStreamListenerOptions { Listen = { RuntimeDirectory = _directory.Path } });
+            _directory.AddressOf("purpose"),
+            new ShmStreamListenerOptions { Listen = { RuntimeDirectory = _directory.Option } });
         listener.Start();
         await using ShmChannel channel = Open("purpose");
 
@@ -195,15 +199,16 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await using ShmServer server = MakeServer("purpose");
         await server.StartAsync();
 
-        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Path } };
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Option } };
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(
-            () => ShmStream.ConnectAsync("shm://purpose", options))!;
+            () => ShmStream.ConnectAsync(_directory.AddressOf("purpose"), options))!;
 
         Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.PurposeMismatch));
         Assert.That(refusal.Message, Does.Contain("A server of RPC calls listens here"));
     }
 
     [Test]
+    [LinuxOnly("A pipe is in no directory.")]
     public void RuntimeDirectory_OpenToOthers_IsRefused()
     {
         _directory.OpenToOthers();
@@ -217,6 +222,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("A pipe is in no directory.")]
     public void PathAddress_InADirectoryThatIsNotThere_IsRefused()
     {
         var server = new ShmServer("shm://" + _directory.Combine("missing/x.sock"));
@@ -230,14 +236,14 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     public async Task PathAddress_AndLongNames_Work()
     {
         string longName = "shm://" + new string('n', 200);
-        foreach (string address in new[] { "shm://" + _directory.Combine("by-path"), longName, "shm://a/b/c.d-e_f" })
+        foreach (string address in new[] { _directory.PathAddressOf("by-path"), longName, "shm://a/b/c.d-e_f" })
         {
             await using var server = new ShmServer(
-                address, new ShmServerOptions { Listen = { RuntimeDirectory = _directory.Path } });
+                address, new ShmServerOptions { Listen = { RuntimeDirectory = _directory.Option } });
             server.Services.Add(new Script().Build());
             await server.StartAsync();
             await using var channel = ShmChannel.ForAddress(
-                address, new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path } });
+                address, new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Option } });
 
             Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
         }
@@ -265,16 +271,16 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
     private ShmChannel Open(string name) =>
-        ShmChannel.ForAddress("shm://" + name, new ShmChannelOptions
+        ShmChannel.ForAddress(_directory.AddressOf(name), new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = _directory.Path },
+            Connect = { RuntimeDirectory = _directory.Option },
         });
 
     private ShmServer MakeServer(string name)
     {
-        var server = new ShmServer("shm://" + name, new ShmServerOptions
+        var server = new ShmServer(_directory.AddressOf(name), new ShmServerOptions
         {
-            Listen = { RuntimeDirectory = _directory.Path },
+            Listen = { RuntimeDirectory = _directory.Option },
         });
         server.Services.Add(new Script().Build());
         return server;

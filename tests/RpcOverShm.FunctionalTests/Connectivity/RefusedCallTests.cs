@@ -4,6 +4,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Transparent retry of calls that a stopping server refused before a method saw them.</summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
     private const int ConnectionOpened = 100;

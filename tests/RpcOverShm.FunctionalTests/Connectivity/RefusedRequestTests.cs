@@ -6,6 +6,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Transparent retry of calls that are refused while their request is still serialised or sent.</summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
 {
     private const int LargeBytes = 300_000;

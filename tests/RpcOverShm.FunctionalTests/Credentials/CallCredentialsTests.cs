@@ -53,9 +53,8 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(credentials: credentials)).ResponseAsync.Bounded();
 
         // The scheme is the transport's: a shared memory name is not an https host.
-        Assert.That(
-            context!.ServiceUrl,
-            Is.EqualTo(IsShm ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
+        string server = rig is ShmRig shm ? shm.Address : "https://localhost";
+        Assert.That(context!.ServiceUrl, Is.EqualTo($"{server}/{Script.ServiceName}"));
         Assert.That(context.MethodName, Is.EqualTo("Unary"));
     }
 

@@ -9,6 +9,7 @@ namespace RpcOverShm.FunctionalTests.Headers;
 /// limits too.
 /// </summary>
 [Parallelizable]
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
 {
     // Long enough for a method to begin first, even on a busy machine.

@@ -19,6 +19,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [NonParallelizable]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [OneMode]
+[LinuxOnly("It attacks a Unix socket.")]
 internal sealed partial class AttackTests
 {
     private const long Ring = 64 << 10;

@@ -10,6 +10,7 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>Clients that fail the handshake: wrong descriptors, wrong figures, partial messages, silence.</summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HandshakeLieTests : VictimFixture
 {
     private const long Ring = 64 << 10;
@@ -247,7 +248,7 @@ internal sealed class HandshakeLieTests : VictimFixture
         Socket[] silent = await ConnectAsync(directory, clients);
         await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = directory.Path, Timeout = Timeouts.Wait },
+            Connect = { RuntimeDirectory = directory.Option, Timeout = Timeouts.Wait },
         });
 
         Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
@@ -288,7 +289,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     {
         var server = new ShmServer("shm://patient", new ShmServerOptions
         {
-            Listen = { RuntimeDirectory = directory.Path, HandshakeTimeout = handshakeTimeout },
+            Listen = { RuntimeDirectory = directory.Option, HandshakeTimeout = handshakeTimeout },
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();

@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Servers that want their clients to pay for the pages of the server's ring: as <see cref="HostileMoveTests"/>, with
 /// the roles exchanged.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;

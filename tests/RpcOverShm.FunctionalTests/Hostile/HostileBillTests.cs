@@ -15,6 +15,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
     "Each attack fills the limits of a server and measures its neighbours.",
     "BufferLimitTests, UnreadAnswerTests, CallLimitTests")]
 [OneMode]
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileBillTests : PeerFixture
 {
     private const long MiB = 1 << 20;
@@ -102,7 +103,7 @@ internal sealed class HostileBillTests : PeerFixture
         const int CallsOfEach = 250;
         const long CostOfCall = (1 << 10) + 1000;
         Testing.PeerProcess server = await StartPeerAsync();
-        await server.DoAsync($"serve-default {Address} {Directory.Path}");
+        await server.DoAsync($"serve-default {Address} {Directory.Word}");
         ScriptClient innocent = OpenClient();
         await innocent.UnaryAsync(Payloads.Of("before")).ResponseAsync.Bounded();
         Memory before = await MeasureAsync(server);
@@ -143,7 +144,7 @@ internal sealed class HostileBillTests : PeerFixture
         long mostDuring, Func<RawPeer, Task> attackAsync, Func<Served, bool> isComplete)
     {
         Testing.PeerProcess server = await StartPeerAsync();
-        await server.DoAsync($"serve-default {Address} {Directory.Path}");
+        await server.DoAsync($"serve-default {Address} {Directory.Word}");
         ScriptClient innocent = OpenClient();
         await innocent.UnaryAsync(Payloads.Of("before")).ResponseAsync.Bounded();
         Memory before = await MeasureAsync(server);
@@ -165,7 +166,7 @@ internal sealed class HostileBillTests : PeerFixture
         Assert.That(during.Resident - before.Resident, Is.LessThan(mostDuring + Slack), "resident, during the attack");
         Assert.That(after.Resident - before.Resident, Is.LessThan(s_mostAfter + Slack), "resident, after the attack");
 
-        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Option);
         await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             using (RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits))

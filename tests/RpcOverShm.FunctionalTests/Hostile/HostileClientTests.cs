@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that break the protocol: the server closes their connection, names the violation in its log and to the
 /// client, and no other client is affected.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileClientTests : VictimFixture
 {
     public static IEnumerable<TestCaseData> Violations => RingViolations.All.Concat(ClientViolations.All)

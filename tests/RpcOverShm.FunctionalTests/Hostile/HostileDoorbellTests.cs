@@ -12,6 +12,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that misuse the socket after the handshake: they ring without end, send other bytes than doorbells, or pass
 /// descriptors. They share an event loop with an innocent client, which must not be affected.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileDoorbellTests : VictimFixture
 {
     private const int NotPermitted = 1; // EPERM

@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that obey the protocol but misbehave: they never read, never stop, or lie about being parked. Other clients
 /// must not be affected, and memory stays bounded.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileHabitTests : VictimFixture
 {
     private const long BoundedBytes = 300L << 20;

@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// <summary>
 /// Clients whose ring grows in a way that the protocol forbids, or that do not follow when the server's grows.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileMoveTests : VictimFixture
 {
     private const int Large = 1 << 20;

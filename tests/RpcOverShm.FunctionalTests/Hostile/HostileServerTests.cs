@@ -61,11 +61,11 @@ internal sealed class HostileServerTests : RawServerFixture
     public async Task Violation_LeavesOtherChannelsAlone()
     {
         await using var other = new ShmServer(
-            "shm://other", new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Path } });
+            "shm://other", new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Option } });
         other.Services.Add(new Script().Build());
         await other.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            "shm://other", new ShmChannelOptions { Connect = { RuntimeDirectory = Directory.Path } });
+            "shm://other", new ShmChannelOptions { Connect = { RuntimeDirectory = Directory.Option } });
         var client = new ScriptClient(channel.CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> innocent = client.Duplex();
         await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();

@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// A client that goes on writing after its end, as a child of a dead client could: what it had published by then is
 /// served, and nothing after that.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class PeerPastItsEndTests : VictimFixture
 {
     private const int Slots = 50;

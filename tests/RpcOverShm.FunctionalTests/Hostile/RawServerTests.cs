@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The raw server must not leak resources itself, or leak tests would report them.</summary>
 [OneMode]
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RawServerTests
 {
     [TestCase(true)]

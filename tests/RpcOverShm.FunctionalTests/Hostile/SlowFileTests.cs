@@ -15,6 +15,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 [Category("Fuse")]
 [Long("The attack measures newcomers for seconds, up to three times.", "ForeignHandlesTests")]
 [OneMode]
+[LinuxOnly("It mounts a file system.")]
 internal sealed partial class SlowFileTests : PeerFixture
 {
     private const string Device = "/dev/fuse";
@@ -38,7 +39,7 @@ internal sealed partial class SlowFileTests : PeerFixture
     {
         await ServeAsync(new Script());
         System.IO.Directory.CreateDirectory(MountPoint);
-        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Option);
         var sockets = new List<Socket>();
 
         await meter.AssertHarmlessAsync(async (stands, over) =>

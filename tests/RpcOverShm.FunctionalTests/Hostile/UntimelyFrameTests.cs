@@ -5,6 +5,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>Frames that come too early, too late or not at all, and calls that are refused at once.</summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;

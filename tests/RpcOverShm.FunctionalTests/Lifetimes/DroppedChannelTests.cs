@@ -52,7 +52,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
 
         LogEntry entry = await rig.Log.WaitForAsync(ChannelDropped);
         Assert.That(entry.Level, Is.EqualTo(LogLevel.Warning));
-        Assert.That(entry.Message, Does.Contain(ShmRig.Address).And.Contain("without Dispose"));
+        Assert.That(entry.Message, Does.Contain(rig.Address).And.Contain("without Dispose"));
         await CallRig.WhenLoggedAsync();
         Assert.That(rig.Log.Of(ChannelDropped), Has.Count.EqualTo(Channels));
     }
@@ -250,12 +250,12 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
     {
         var options = new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = rig.Directory },
+            Connect = { RuntimeDirectory = rig.RuntimeDirectory },
             LoggerFactory = rig.Log,
             Scheduling = RigOptions.Mode,
         };
         change?.Invoke(options);
-        return ShmChannel.ForAddress(ShmRig.Address, options);
+        return ShmChannel.ForAddress(rig.Address, options);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

@@ -3,6 +3,8 @@ namespace RpcOverShm.FunctionalTests.Lifetimes;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 {
+    private static readonly string[] s_files = ["rig.lock", "rig.sock"];
+
     private readonly HeldMethods _held = new();
 
     [Test]
@@ -39,14 +41,19 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     public async Task Options_ChangedAfterTheConstruction_HaveNoEffect()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        var options = new ShmServerOptions { Listen = { RuntimeDirectory = rig.Directory }, LoggerFactory = rig.Log };
-        await using var server = new ShmServer("shm://copied", options);
-        var channelOptions = new ShmChannelOptions
+        string address = rig.Address + "-copied";
+        var options = new ShmServerOptions
         {
-            Connect = { RuntimeDirectory = rig.Directory },
+            Listen = { RuntimeDirectory = rig.RuntimeDirectory },
             LoggerFactory = rig.Log,
         };
-        await using ShmChannel channel = ShmChannel.ForAddress("shm://copied", channelOptions);
+        await using var server = new ShmServer(address, options);
+        var channelOptions = new ShmChannelOptions
+        {
+            Connect = { RuntimeDirectory = rig.RuntimeDirectory },
+            LoggerFactory = rig.Log,
+        };
+        await using ShmChannel channel = ShmChannel.ForAddress(address, channelOptions);
 
         // Values that the constructors would refuse, and a limit that each message exceeds.
         options.MaxReceiveMessageSize = 0;
@@ -110,7 +117,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 
         ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => second.StartAsync())!;
         Assert.That(exception.Error, Is.EqualTo(ShmTransportError.AddressInUse));
-        Assert.That(exception.Message, Does.Contain("A server of this process").And.Contains(rig.SocketPath));
+        Assert.That(exception.Message, Does.Contain("A server of this process").And.Contains(rig.Place));
         Assert.That(rig.Client.Unary(Payloads.Of("first")).Text(), Is.EqualTo("first"));
 
         await first.StopAsync(TimeSpan.Zero).Bounded();
@@ -147,7 +154,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     public async Task Stop_LeavesNoFile()
     {
         ShmRig rig = await StartShmAsync(new Script());
-        Assert.That(rig.FileNames, Is.EqualTo(new[] { "rig.lock", "rig.sock" }));
+        Assert.That(rig.FileNames, Is.EqualTo(OperatingSystem.IsWindows() ? [rig.Place] : s_files));
 
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
@@ -312,6 +319,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("A pipe is in no directory.")]
     public async Task Stop_WhereTheDirectoryIsGone_StillStops()
     {
         ShmRig rig = await StartShmAsync(new Script());
@@ -342,17 +350,17 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         using var directory = new TestDirectory();
         using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("A broken provider.") };
         await using var server = new ShmServer(
-            "shm://logged", new ShmServerOptions
+            directory.AddressOf("logged"), new ShmServerOptions
             {
-                Listen = { RuntimeDirectory = directory.Path },
+                Listen = { RuntimeDirectory = directory.Option },
                 LoggerFactory = logger,
             });
         server.Services.Add(new Script { Unary = (_, _) => throw new InvalidOperationException("as asked") }.Build());
         await server.StartAsync();
         await using var channel = ShmChannel.ForAddress(
-            "shm://logged", new ShmChannelOptions
+            directory.AddressOf("logged"), new ShmChannelOptions
             {
-                Connect = { RuntimeDirectory = directory.Path },
+                Connect = { RuntimeDirectory = directory.Option },
                 LoggerFactory = logger,
             });
         var client = new ScriptClient(channel.CreateCallInvoker());

@@ -18,6 +18,7 @@ internal sealed class BufferLimitTests : BufferFixture
     // Each call keeps its part and a little more, counted in steps of 4 KiB: 14 fit, and 15 do not.
     [TestCase(false)]
     [TestCase(true)]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
     {
         ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
@@ -90,6 +91,7 @@ internal sealed class BufferLimitTests : BufferFixture
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task WaitingRequests_UpToTheLimit_AreKeptAndOthersRefused()
     {
         var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -128,6 +130,7 @@ internal sealed class BufferLimitTests : BufferFixture
 
     // A head of 65,535 bytes and its buffer count twice.
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()
     {
         ShmRig rig = await StartShmAsync(new Script(), Options());
@@ -152,6 +155,7 @@ internal sealed class BufferLimitTests : BufferFixture
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task HeadThatDoesNotComeInTime_FailsItsCallOnly()
     {
         ShmRig rig = await StartShmAsync(

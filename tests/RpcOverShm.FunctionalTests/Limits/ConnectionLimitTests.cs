@@ -11,7 +11,6 @@ namespace RpcOverShm.FunctionalTests.Limits;
 [OneMode]
 internal sealed class ConnectionLimitTests
 {
-    private const string Address = "shm://limited";
     private const int LimitReached = 109;
 
     private readonly TestDirectory _directory = new();
@@ -37,6 +36,8 @@ internal sealed class ConnectionLimitTests
             TestName = "MaxConnectionsPerProcess, half of MaxConnections",
         },
     ];
+
+    private string Address => _directory.AddressOf("limited");
 
     [TearDown]
     public async Task EndAsync()
@@ -81,12 +82,12 @@ internal sealed class ConnectionLimitTests
     public async Task StreamAboveALimit_IsCountedAndLogged(string option)
     {
         using var log = new LogGuard();
-        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Path } };
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Option } };
         await using var listener = new ShmStreamListener(Address, new ShmStreamListenerOptions
         {
             Listen =
             {
-                RuntimeDirectory = _directory.Path,
+                RuntimeDirectory = _directory.Option,
                 MaxConnections = option == "MaxConnections" ? 1 : 10,
                 MaxConnectionsPerProcess = 1,
             },
@@ -107,10 +108,10 @@ internal sealed class ConnectionLimitTests
     [Test]
     public async Task Streams_AboveALimit_AreRefusedUntilOneEnds()
     {
-        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Path } };
+        var options = new ShmStreamOptions { Connect = { RuntimeDirectory = _directory.Option } };
         var listener = new ShmStreamListener(Address, new ShmStreamListenerOptions
         {
-            Listen = { RuntimeDirectory = _directory.Path, MaxConnections = 2, MaxConnectionsPerProcess = 2 },
+            Listen = { RuntimeDirectory = _directory.Option, MaxConnections = 2, MaxConnectionsPerProcess = 2 },
         });
         _owned.Add(listener);
         listener.Start();
@@ -139,6 +140,7 @@ internal sealed class ConnectionLimitTests
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task SilentClients_AboveMaxPendingHandshakes_LoseTheOldestOfThem()
     {
         await StartAsync(new ShmServerOptions
@@ -196,7 +198,7 @@ internal sealed class ConnectionLimitTests
 
     private async Task StartAsync(ShmServerOptions options)
     {
-        options.Listen.RuntimeDirectory = _directory.Path;
+        options.Listen.RuntimeDirectory = _directory.Option;
         options.LoggerFactory = _log;
         var server = new ShmServer(Address, options);
         _owned.Add(server);
@@ -213,7 +215,7 @@ internal sealed class ConnectionLimitTests
     private ShmChannel OpenChannel()
     {
         var channel = ShmChannel.ForAddress(
-            Address, new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Path } });
+            Address, new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Option } });
         _owned.Add(channel);
         return channel;
     }

@@ -12,6 +12,7 @@ namespace RpcOverShm.FunctionalTests.Limits;
 /// A client that does not read its answers: half of the limit is for them. Then no method begins, and the answers of
 /// those that have ended wait with them.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class UnreadAnswerTests : BufferFixture
 {
     private const int AnswerBytes = 100 << 10; // in an array of 128 KiB, so that four fit

@@ -128,6 +128,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
 
     // Their Ends wait behind an answer that the client does not read.
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task RefusedCalls_OfAClientThatLeaves_DoNotCountForTheirUser()
     {
         const int Calls = 200;

@@ -7,6 +7,7 @@ namespace RpcOverShm.FunctionalTests.Python;
 /// The base of fixtures with a server of this library and the client that was written from PROTOCOL.md alone. The tests
 /// use the same client one after the other, because the start of Python costs more than most tests.
 /// </summary>
+[LinuxOnly("The second implementation is for Unix sockets.")]
 internal abstract class PythonFixture() : RigFixture(RigKind.Shm)
 {
     private PythonClient? _client;

@@ -1,6 +1,9 @@
+using System.Runtime.Versioning;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
+using RpcOverShm.Windows;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
@@ -14,7 +17,7 @@ internal sealed class ShmRig : CallRig
 
     private ShmRig(RigOptions options) => _options = options;
 
-    public static string Address => "shm://rig";
+    public string Address => _directory.AddressOf("rig");
 
     public override ChannelBase Channel => ShmChannel;
 
@@ -26,9 +29,15 @@ internal sealed class ShmRig : CallRig
 
     public string Directory => _directory.Path;
 
+    public string? RuntimeDirectory => _directory.Option;
+
     public string SocketPath => _directory.Combine("rig.sock");
 
-    public string[] FileNames => _directory.FileNames;
+    /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
+    public string Place => RendezvousAddress.Parse(Address, RuntimeDirectory).Place;
+
+    /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
+    public string[] FileNames => !OperatingSystem.IsWindows() ? _directory.FileNames : HasPipe(Place) ? [Place] : [];
 
     /// <summary>The connections of the server.</summary>
     public IReadOnlyList<ServerConnection> Served => Server.Running!.Connections;
@@ -65,7 +74,7 @@ internal sealed class ShmRig : CallRig
     {
         var options = new ShmServerOptions
         {
-            Listen = { RuntimeDirectory = Directory },
+            Listen = { RuntimeDirectory = RuntimeDirectory },
             LoggerFactory = Log,
             MaxReceiveMessageSize = _options.ServerMaxReceive,
             MaxSendMessageSize = _options.ServerMaxSend,
@@ -102,7 +111,7 @@ internal sealed class ShmRig : CallRig
     {
         var options = new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = Directory },
+            Connect = { RuntimeDirectory = RuntimeDirectory },
             LoggerFactory = Log,
             MaxReceiveMessageSize = _options.ClientMaxReceive,
             MaxSendMessageSize = _options.ClientMaxSend,
@@ -134,6 +143,9 @@ internal sealed class ShmRig : CallRig
     public override Task KillServerAsync() => Task.WhenAll(_servers.Select(server => server.StopAsync(TimeSpan.Zero)));
 
     public override Task ShutDownServerAsync() => Server.StopAsync();
+
+    [SupportedOSPlatform("windows")]
+    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
 
     public override async ValueTask DisposeAsync()
     {

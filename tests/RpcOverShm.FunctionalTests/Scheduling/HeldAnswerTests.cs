@@ -9,6 +9,7 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 /// Answers to a backlog of requests wait for a few more answers before the peer can see them: by counting, at the start
 /// of each method, those that it can see.
 /// </summary>
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HeldAnswerTests() : RigFixture(RigKind.Shm)
 {
     private const int Most = 16;

@@ -8,6 +8,7 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
 {
     private readonly RigOptions _options = new() { Scheduling = mode };

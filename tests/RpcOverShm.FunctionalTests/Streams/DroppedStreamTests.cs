@@ -4,15 +4,16 @@ namespace RpcOverShm.FunctionalTests.Streams;
 [OneMode]
 internal sealed class DroppedStreamTests
 {
-    private const string Address = "shm://dropped";
     private const int StreamDropped = 400;
 
     private readonly TestDirectory _directory = new();
     private readonly LogGuard _log = new();
 
+    private string Address => _directory.AddressOf("dropped");
+
     private ShmStreamOptions Options => new()
     {
-        Connect = { RuntimeDirectory = _directory.Path },
+        Connect = { RuntimeDirectory = _directory.Option },
         LoggerFactory = _log,
     };
 
@@ -88,7 +89,7 @@ internal sealed class DroppedStreamTests
     {
         var options = new ShmStreamListenerOptions
         {
-            Listen = { RuntimeDirectory = _directory.Path },
+            Listen = { RuntimeDirectory = _directory.Option },
             LoggerFactory = _log,
         };
         var listener = new ShmStreamListener(Address, options);

@@ -16,14 +16,15 @@ internal sealed class ManyStreamsTests
     public async Task Streams_WithPendingReads_AndFullRings_NeedFewThreads()
     {
         using var directory = new TestDirectory();
+        string address = directory.AddressOf("many");
         var options = new ShmStreamOptions
         {
-            Connect = { RuntimeDirectory = directory.Path },
+            Connect = { RuntimeDirectory = directory.Option },
             Ring = { Capacity = Ring },
         };
-        await using var listener = new ShmStreamListener("shm://many", new ShmStreamListenerOptions
+        await using var listener = new ShmStreamListener(address, new ShmStreamListenerOptions
         {
-            Listen = { RuntimeDirectory = directory.Path },
+            Listen = { RuntimeDirectory = directory.Option },
             Ring = { Capacity = Ring },
         });
         listener.Start();
@@ -35,7 +36,7 @@ internal sealed class ManyStreamsTests
         {
             for (int i = 0; i < Streams; i++)
             {
-                Task<ShmStream> connecting = ShmStream.ConnectAsync("shm://many", options);
+                Task<ShmStream> connecting = ShmStream.ConnectAsync(address, options);
                 ShmStream server = await listener.AcceptAsync().Bounded();
                 streams.AddRange(await connecting.Bounded(), server);
                 reads.Add(server.ReadAsync(new byte[1]).AsTask());

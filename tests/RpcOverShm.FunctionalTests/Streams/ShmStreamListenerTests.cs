@@ -6,14 +6,15 @@ namespace RpcOverShm.FunctionalTests.Streams;
 [OneMode]
 internal sealed class ShmStreamListenerTests
 {
-    private const string Address = "shm://listener";
     private const int LimitReached = 109;
 
     private readonly TestDirectory _directory = new();
 
-    private ShmStreamOptions Options => new() { Connect = { RuntimeDirectory = _directory.Path } };
+    private string Address => _directory.AddressOf("listener");
 
-    private ShmStreamListenerOptions ListenerOptions => new() { Listen = { RuntimeDirectory = _directory.Path } };
+    private ShmStreamOptions Options => new() { Connect = { RuntimeDirectory = _directory.Option } };
+
+    private ShmStreamListenerOptions ListenerOptions => new() { Listen = { RuntimeDirectory = _directory.Option } };
 
     [TearDown]
     public void DeleteDirectory()

@@ -21,18 +21,19 @@ internal sealed class StreamPair : IAsyncDisposable
     public static async Task<StreamPair> OpenAsync(int ringCapacity = 1 << 20)
     {
         var directory = new TestDirectory();
+        string address = directory.AddressOf("pair");
         var options = new ShmStreamOptions
         {
-            Connect = { RuntimeDirectory = directory.Path },
+            Connect = { RuntimeDirectory = directory.Option },
             Ring = { Capacity = ringCapacity },
         };
-        var listener = new ShmStreamListener("shm://pair", new ShmStreamListenerOptions
+        var listener = new ShmStreamListener(address, new ShmStreamListenerOptions
         {
-            Listen = { RuntimeDirectory = directory.Path },
+            Listen = { RuntimeDirectory = directory.Option },
             Ring = { Capacity = ringCapacity },
         });
         listener.Start();
-        Task<ShmStream> connecting = ShmStream.ConnectAsync("shm://pair", options);
+        Task<ShmStream> connecting = ShmStream.ConnectAsync(address, options);
         ShmStream server = await listener.AcceptAsync().Bounded();
         return new StreamPair(directory, listener, await connecting.Bounded(), server);
     }

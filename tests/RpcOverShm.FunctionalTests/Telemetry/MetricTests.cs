@@ -159,6 +159,7 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Stall_OfAFullRing_IsCounted()
     {
         long before = _recorder.Read(TelemetryNames.RingStalls);
@@ -270,6 +271,7 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task UnreadBytes_AreThoseOfTheRings_AndNoneAfterTheEnd()
     {
         long before = _recorder.Read(TelemetryNames.RingUnread);

@@ -14,7 +14,7 @@ internal sealed class StatisticsTests
     private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private ShmServer _server = null!;
 
-    private string Address => "shm://" + _directory.Combine("s");
+    private string Address => _directory.PathAddressOf("s");
 
     [SetUp]
     public async Task StartAsync()

@@ -35,7 +35,7 @@ internal sealed class TraceTests : CallbackFixture
             Assert.That(span.GetTagItem("rpc.system.name"), Is.EqualTo("rpcovershm"));
             Assert.That(span.GetTagItem("rpc.method"), Is.EqualTo(NameOf(shape)));
             Assert.That(span.GetTagItem("rpc.response.status_code"), Is.EqualTo("OK"));
-            Assert.That(span.GetTagItem("server.address"), Is.EqualTo(ShmRig.Address));
+            Assert.That(span.GetTagItem("server.address"), Is.EqualTo(rig.Address));
             Assert.That(span.GetTagItem("error.type"), Is.Null);
             Assert.That(span.Status, Is.EqualTo(ActivityStatusCode.Unset));
         }

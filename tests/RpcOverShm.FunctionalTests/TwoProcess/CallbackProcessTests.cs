@@ -92,7 +92,7 @@ internal sealed class CallbackProcessTests : PeerFixture
         });
         PeerProcess peer = await StartPeerAsync();
 
-        string reply = await peer.DoAsync($"deadline-in-callbacks {Address} {Directory.Path} 1000").Bounded();
+        string reply = await peer.DoAsync($"deadline-in-callbacks {Address} {Directory.Word} 1000").Bounded();
         string[] words = reply.Split();
         StatusCode[] callbacks = await ended.Task.Bounded();
 
@@ -127,7 +127,7 @@ internal sealed class CallbackProcessTests : PeerFixture
             },
             options => options.Scheduling = RigOptions.Mode);
         PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"blocking-callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
+        await peer.DoAsync($"blocking-callback-channel {Address} {Directory.Word} {RigOptions.Mode}");
 
         int begun = int.Parse(await peer.DoAsync("flood 1500"), CultureInfo.InvariantCulture);
         peer.EndInput();
@@ -187,7 +187,7 @@ internal sealed class CallbackProcessTests : PeerFixture
     private async Task<PeerProcess> StartOfferingPeerAsync()
     {
         PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
+        await peer.DoAsync($"callback-channel {Address} {Directory.Word} {RigOptions.Mode}");
         return peer;
     }
 }

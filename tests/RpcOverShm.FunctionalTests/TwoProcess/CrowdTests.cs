@@ -32,7 +32,7 @@ internal sealed class CrowdTests : PeerFixture
         long takeOvers = 1;
         for (int run = 0; run < MostRuns && takeOvers > 0; run++)
         {
-            string counts = await peer.DoAsync($"crowd {Directory.Path} {Connections} {microseconds}");
+            string counts = await peer.DoAsync($"crowd {Directory.Word} {Connections} {microseconds}");
 
             TestContext.Out.WriteLine($"take-overs, checks, milliseconds: {counts}");
             long[] numbers = [.. counts.Split(' ').Select(long.Parse)];
@@ -52,6 +52,6 @@ internal sealed class CrowdTests : PeerFixture
     {
         PeerProcess peer = await StartPeerAsync();
 
-        Assert.That(await peer.DoAsync($"watchless {Directory.Path}"), Is.EqualTo("right"));
+        Assert.That(await peer.DoAsync($"watchless {Directory.Word}"), Is.EqualTo("right"));
     }
 }

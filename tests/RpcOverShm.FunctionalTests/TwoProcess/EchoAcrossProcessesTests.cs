@@ -56,7 +56,7 @@ internal sealed class EchoAcrossProcessesTests : StandingPeerFixture
     {
         await TakeServingPeerAsync();
         PeerProcess peer = await TakePeerAsync("small pool", () => StartPeerAsync());
-        await peer.DoAsync($"channel {Address} {Directory.Path}");
+        await peer.DoAsync($"channel {Address} {Directory.Word}");
 
         Assert.That(
             await peer.DoAsync($"deadline-without-pool {milliseconds}").Bounded(), Is.EqualTo("DeadlineExceeded"));
@@ -84,7 +84,7 @@ internal sealed class EchoAcrossProcessesTests : StandingPeerFixture
         });
         PeerProcess peer = await StartPeerAsync();
 
-        string milliseconds = await peer.DoAsync($"block-pool {Address} {Directory.Path} {Tasks}").Bounded();
+        string milliseconds = await peer.DoAsync($"block-pool {Address} {Directory.Word} {Tasks}").Bounded();
 
         Assert.That(int.Parse(milliseconds, CultureInfo.InvariantCulture), Is.LessThan(Tasks * 500 / 2));
     }

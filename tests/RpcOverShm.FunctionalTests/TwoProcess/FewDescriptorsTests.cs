@@ -16,6 +16,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
     "10,000 connects have to fail first.",
     "ManyConnectionsTests.Server_WhoseDescriptorsRunOut_RefusesTheNext_AndServesTheOthers")]
 [OneMode]
+[LinuxOnly("It limits descriptors.")]
 internal sealed partial class FewDescriptorsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE
@@ -40,7 +41,7 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
             SegmentLayout.SizeBytes(Ring), SegmentLayout.FirstSizeBytes(Ring));
         SegmentMemory.Seal(segment);
 
-        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Option);
         await meter.AssertHarmlessOnceOverAsync(async () =>
         {
             ConcurrentBag<Socket> held = [];

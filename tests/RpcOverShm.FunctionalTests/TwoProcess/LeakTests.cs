@@ -28,6 +28,7 @@ internal sealed class LeakTests : PeerFixture
     }
 
     [Test]
+    [LinuxOnly("It says what Linux has for a connection.")]
     public async Task Connection_HoldsASocketAMemoryFileAndTwoMappings_AndNoThread()
     {
         PeerProcess peer = await StartServingPeerAsync();
@@ -63,6 +64,7 @@ internal sealed class LeakTests : PeerFixture
     }
 
     [Test]
+    [LinuxOnly("It counts the descriptors of another program.")]
     public async Task ChildProcesses_InheritNothing()
     {
         await ServeAsync(new Script());

@@ -46,7 +46,7 @@ internal sealed partial class ManyConnectionsTests : PeerFixture
                 await using ShmChannel channel = ShmChannel.ForAddress(
                     Address, new ShmChannelOptions
                     {
-                        Connect = { RuntimeDirectory = Directory.Path },
+                        Connect = { RuntimeDirectory = Directory.Option },
                         LoggerFactory = Log,
                     });
                 var client = new ScriptClient(channel.CreateCallInvoker());

@@ -159,7 +159,7 @@ internal sealed class PeerCrashTests : StandingPeerFixture
         ShmServer server = await ServeAsync(new Script());
         Log.Expect(301);
         PeerProcess survivor = await TakePeerAsync();
-        await survivor.DoAsync($"channel {Address} {Directory.Path}");
+        await survivor.DoAsync($"channel {Address} {Directory.Word}");
         for (int i = 0; i < 5; i++)
         {
             PeerProcess victim = await StartCallingPeerAsync();

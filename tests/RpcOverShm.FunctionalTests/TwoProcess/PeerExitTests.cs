@@ -10,6 +10,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// </summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [OneMode]
+[LinuxOnly("A child process holds the sockets of its parent.")]
 internal sealed class PeerExitTests : PeerFixture
 {
     private const int HeldCalls = 100;
@@ -67,7 +68,7 @@ internal sealed class PeerExitTests : PeerFixture
                 }
             },
         });
-        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Path);
+        var meter = new FrontDoorMeter(Address, options => options.Connect.RuntimeDirectory = Directory.Option);
 
         await meter.AssertHarmlessAsync(async (stands, over) =>
         {
@@ -130,7 +131,7 @@ internal sealed class PeerExitTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         for (int i = 0; i < Connections; i++)
         {
-            await peer.DoAsync($"channel {Address} {Directory.Path}");
+            await peer.DoAsync($"channel {Address} {Directory.Word}");
             await peer.DoAsync("echo 1");
         }
 

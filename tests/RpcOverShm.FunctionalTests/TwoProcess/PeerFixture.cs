@@ -7,7 +7,6 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 [Category("TwoProcess")]
 internal abstract class PeerFixture
 {
-    protected const string Address = "shm://two";
     protected const string SocketName = "two.sock";
     protected const string LockName = "two.lock";
 
@@ -15,6 +14,8 @@ internal abstract class PeerFixture
     private readonly List<IAsyncDisposable> _owned = [];
 
     protected TestDirectory Directory { get; private set; } = null!;
+
+    protected string Address => Directory.AddressOf("two");
 
     protected LogGuard Log { get; private set; } = null!;
 
@@ -69,7 +70,7 @@ internal abstract class PeerFixture
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)
     {
         PeerProcess peer = await StartPeerAsync(arguments);
-        await peer.DoAsync($"serve {Address} {Directory.Path}");
+        await peer.DoAsync($"serve {Address} {Directory.Word}");
         return peer;
     }
 
@@ -77,7 +78,7 @@ internal abstract class PeerFixture
     protected async Task<PeerProcess> StartCallingPeerAsync(params string[] arguments)
     {
         PeerProcess peer = await StartPeerAsync(arguments);
-        await peer.DoAsync($"channel {Address} {Directory.Path}");
+        await peer.DoAsync($"channel {Address} {Directory.Word}");
         return peer;
     }
 
@@ -91,10 +92,10 @@ internal abstract class PeerFixture
     /// <summary>Gives the peer one end of a byte stream; returns the other end, which the test disposes.</summary>
     protected async Task<ShmStream> OpenStreamAsync(PeerProcess peer)
     {
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        await peer.DoAsync($"stream-listen {Address} {Directory.Word}");
         Task<string> accepting = peer.DoAsync("stream-accept");
         ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { Connect = { RuntimeDirectory = Directory.Path } });
+            Address, new ShmStreamOptions { Connect = { RuntimeDirectory = Directory.Option } });
         await accepting.Bounded();
         return stream;
     }
@@ -103,7 +104,7 @@ internal abstract class PeerFixture
     {
         var options = new ShmServerOptions
         {
-            Listen = { RuntimeDirectory = Directory.Path },
+            Listen = { RuntimeDirectory = Directory.Option },
             LoggerFactory = Log,
             MaxReceiveMessageSize = null,
         };
@@ -119,7 +120,7 @@ internal abstract class PeerFixture
     {
         var options = new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = Directory.Path },
+            Connect = { RuntimeDirectory = Directory.Option },
             LoggerFactory = Log,
             MaxReceiveMessageSize = null,
         };
@@ -137,7 +138,10 @@ internal abstract class PeerFixture
 
     /// <summary>Returns the command with which a peer opens such a channel.</summary>
     protected string ChannelCommand(bool isPacked) =>
-        $"channel {Address} {Directory.Path} - {(isPacked ? "packed" : "")}".TrimEnd();
+        $"channel {Address} {Directory.Word} - {(isPacked ? "packed" : "")}".TrimEnd();
+
+    /// <summary>Returns the names that files of the directory have on Linux; on Windows there are none.</summary>
+    protected static string[] Files(params string[] names) => OperatingSystem.IsWindows() ? [] : names;
 
     protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
 

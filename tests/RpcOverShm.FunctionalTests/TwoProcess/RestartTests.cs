@@ -28,7 +28,7 @@ internal sealed class RestartTests : PeerFixture
             Assert.That((await CallFailure.OfAsync(held)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
             took.Add(Stopwatch.GetElapsedTime(killed));
             await peer.Exited.Bounded();
-            Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName, SocketName }));
+            Assert.That(Directory.FileNames, Is.EqualTo(Files(LockName, SocketName)));
         }
 
         await ReturnsToAsync(before);
@@ -41,11 +41,11 @@ internal sealed class RestartTests : PeerFixture
     public async Task Second_LiveServer_IsRefusedByNameOfTheFirst()
     {
         PeerProcess first = await StartServingPeerAsync();
-        var server = new ShmServer(Address, new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Path } });
+        var server = new ShmServer(Address, new ShmServerOptions { Listen = { RuntimeDirectory = Directory.Option } });
 
         ShmTransportException here = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
         PeerProcess second = await StartPeerAsync();
-        string there = await second.AskAsync($"serve {Address} {Directory.Path}");
+        string there = await second.AskAsync($"serve {Address} {Directory.Word}");
 
         Assert.That(here.Error, Is.EqualTo(ShmTransportError.AddressInUse));
         Assert.That(here.Message, Does.Contain($"process {first.Id}"));
@@ -53,7 +53,7 @@ internal sealed class RestartTests : PeerFixture
         Assert.That(OpenClient().Unary(Payloads.Of("first")).Text(), Is.EqualTo("first"));
 
         await first.DoAsync("stop");
-        await second.DoAsync($"serve {Address} {Directory.Path}");
+        await second.DoAsync($"serve {Address} {Directory.Word}");
     }
 
     [Test]
@@ -63,7 +63,7 @@ internal sealed class RestartTests : PeerFixture
         for (int round = 0; round < 5; round++)
         {
             string[] replies = await Task.WhenAll(
-                peers.Select(peer => peer.AskAsync($"serve {Address} {Directory.Path}")));
+                peers.Select(peer => peer.AskAsync($"serve {Address} {Directory.Word}")));
             Assert.That(
                 replies.Count(reply => reply == "ok"), Is.EqualTo(1), string.Join(Environment.NewLine, replies));
             Assert.That(

@@ -71,14 +71,14 @@ internal abstract class StandingPeerFixture : PeerFixture
     protected async Task TakeServingPeerAsync()
     {
         PeerProcess peer = await TakePeerAsync();
-        await peer.DoAsync($"serve {Address} {Directory.Path}");
+        await peer.DoAsync($"serve {Address} {Directory.Word}");
     }
 
     /// <summary>Gives a standing peer a channel to the address.</summary>
     protected async Task<PeerProcess> TakeCallingPeerAsync()
     {
         PeerProcess peer = await TakePeerAsync();
-        await peer.DoAsync($"channel {Address} {Directory.Path}");
+        await peer.DoAsync($"channel {Address} {Directory.Word}");
         return peer;
     }
 }

@@ -5,6 +5,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Error messages between builds of different protocol versions.</summary>
 [Parallelizable]
 [OneMode]
+[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class VersionSkewTests : StandingPeerFixture
 {
     [TestCase(2, 3, "versions 2 to 3", "server")]

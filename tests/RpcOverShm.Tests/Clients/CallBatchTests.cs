@@ -3,7 +3,7 @@ using RpcOverShm.Clients;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Signals;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Clients;
 

@@ -7,6 +7,7 @@ using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Clients;
 
@@ -16,7 +17,7 @@ namespace RpcOverShm.Tests.Clients;
 /// </summary>
 internal sealed class SubchannelRig : IAsyncDisposable
 {
-    private readonly TestDirectory _directory = new();
+    private readonly TestAddress _place = new();
     private readonly BlockingCollection<RawPeer> _accepted = [];
     private readonly List<RawPeer> _taken = [];
     private readonly RendezvousAddress _address;
@@ -25,7 +26,7 @@ internal sealed class SubchannelRig : IAsyncDisposable
     /// <param name="address">Another address than the rig's own; null for that one.</param>
     public SubchannelRig(RendezvousAddress? address = null)
     {
-        _address = address ?? RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
+        _address = address ?? _place.Address;
         var pause = TimeSpan.FromHours(1);
         Subchannel = new Subchannel(
             typeof(ShmChannel),
@@ -83,6 +84,6 @@ internal sealed class SubchannelRig : IAsyncDisposable
 
         Subchannel.Dispose();
         _accepted.Dispose();
-        _directory.Dispose();
+        _place.Dispose();
     }
 }

@@ -7,6 +7,7 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Clients;
 
@@ -39,10 +40,10 @@ internal sealed class SubchannelTests
     [Test]
     public async Task Callers_OfOneAttemptAndOfThePauseBehindIt_ShareItsFailure()
     {
-        using var server = new FakeServer();
+        using var server = new TestDoor();
         await using var rig = new SubchannelRig(server.Address);
         Task<Connection> first = rig.GetAsync();
-        using Socket handshake = await server.AcceptAsync();
+        using Wire handshake = server.Take();
         Task<Connection> second = rig.GetAsync();
         Task<Connection> ready = rig.GetAsync(isWaitForReady: true);
 
@@ -56,7 +57,7 @@ internal sealed class SubchannelTests
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.TransientFailure));
     }
 
-    [Test]
+    [Test, LinuxOnly("A listening socket whose queue is full.")]
     public async Task Caller_DuringAnAttemptThatFindsNoServer_GetsAnAttemptOfItsOwn()
     {
         using var server = new FakeServer(backlog: 1);
@@ -98,8 +99,8 @@ internal sealed class SubchannelTests
     [Test]
     public async Task ShutDown_WakesAllWhoWait([Values] bool isInPause)
     {
-        using var server = new FakeServer();
-        await using var rig = new SubchannelRig(isInPause ? null : server.Address);
+        using var silent = new TestDoor();
+        await using var rig = new SubchannelRig(isInPause ? null : silent.Address);
         if (isInPause)
         {
             await FailureOf<ConnectException>(rig.GetAsync());
@@ -123,7 +124,7 @@ internal sealed class SubchannelTests
     }
 
     // The address fails before an attempt could notice the shutdown.
-    [Test]
+    [Test, LinuxOnly("A runtime directory that went.")]
     public async Task ShutDown_InAPauseAfterAFailureThatStays_EndsTheAttempts()
     {
         using var directory = new TestDirectory();

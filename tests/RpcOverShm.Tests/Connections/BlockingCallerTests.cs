@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
@@ -227,7 +226,7 @@ public class BlockingCallerTests
             {
                 if (sent == 1)
                 {
-                    rig.Links.Sockets.Server.Shutdown(SocketShutdown.Send);
+                    rig.Links.Wires.ServerWire.ShutDown();
                     Assert.That(SpinWait.SpinUntil(() => rig.Links.Client.IsPeerGone, Timeouts.Wait));
                 }
 

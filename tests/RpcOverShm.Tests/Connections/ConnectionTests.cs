@@ -221,7 +221,7 @@ public partial class ConnectionTests
                 rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
             }
 
-            rig.Links.Sockets.Server.Dispose();
+            rig.Links.Wires.ServerWire.ShutDown();
             await rig.Connection.Closed.Bounded();
 
             Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("end None: 0, 0"));
@@ -241,7 +241,7 @@ public partial class ConnectionTests
                 rig.Peer.Receive();
             }
 
-            rig.Links.Sockets.Server.Dispose();
+            rig.Links.Wires.ServerWire.ShutDown();
 
             Array.ForEach(callers, caller => caller.Join());
             Assert.That(calls.SelectMany(call => call.Events), Is.All.EqualTo("closed: PeerLost"));

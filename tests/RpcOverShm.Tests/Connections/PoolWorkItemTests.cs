@@ -1,4 +1,5 @@
 using RpcOverShm.Testing.Protos;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -27,8 +28,8 @@ public class PoolWorkItemTests
     /// <summary>Counts the work items of both ends. An item is counted after its answer was sent.</summary>
     private static async Task<long> CountWorkItemsAsync(ShmSchedulingMode mode, int atLeast = 0)
     {
-        using var directory = new TestDirectory();
-        string address = "shm://" + directory.Combine("items.sock");
+        using var place = new TestAddress();
+        string address = place.Address.Text;
         await using var server = new ShmServer(
             address, new ShmServerOptions { Scheduling = mode, MaxReceiveMessageSize = null });
         server.Services.Add(Conformance.BindService(new ConformanceService()));

@@ -82,7 +82,7 @@ public class ViolationTests
 
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, "not sent yet");
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ServerWire, rig.Links.Logger, "not sent yet");
         Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerViolation"]));
     }
 
@@ -104,7 +104,7 @@ public class ViolationTests
             rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, s_living));
         }
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, s_byClients[name].Text);
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ClientWire, rig.Links.Logger, s_byClients[name].Text);
         Assert.That(living.Events[^1], Is.EqualTo("closed: PeerViolation"));
         Assert.That(living.Events.Count(what => what.StartsWith("closed", StringComparison.Ordinal)), Is.EqualTo(1));
     }
@@ -117,7 +117,7 @@ public class ViolationTests
 
         rig.Peer.Send(s_byServers[name].Frame);
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, s_byServers[name].Text);
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ServerWire, rig.Links.Logger, s_byServers[name].Text);
         Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerViolation"]));
     }
 
@@ -129,7 +129,7 @@ public class ViolationTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, "not open");
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ServerWire, rig.Links.Logger, "not open");
         Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
     }
 
@@ -147,7 +147,7 @@ public class ViolationTests
             ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
         rig.Links.Client.WakePeerForData(WakeMethods.Futex | WakeMethods.Doorbell);
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, "corrupted");
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ClientWire, rig.Links.Logger, "corrupted");
         Assert.That(call.CloseReason!.Exception, Is.TypeOf<RingCorruptedException>());
     }
 
@@ -159,7 +159,7 @@ public class ViolationTests
 
         rig.Peer.SendRecord(new RecordHeader(5000, (byte)FrameKind.HalfClose, 0, 0, s_living.Value, 0), []);
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, "corrupted");
+        await AssertClosedAsync(rig.Connection, rig.Links.Wires.ClientWire, rig.Links.Logger, "corrupted");
     }
 
     [Test]
@@ -184,13 +184,13 @@ public class ViolationTests
     }
 
     private static async Task AssertClosedAsync(
-        Connection connection, System.Net.Sockets.Socket peersSocket, LogGuard logger, string text)
+        Connection connection, Wire peersWire, LogGuard logger, string text)
     {
         await connection.Closed.Bounded();
         Assert.That(connection.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation), connection.CloseReason.Text);
         Assert.That(connection.CloseReason.Text, Does.Contain(text));
         using Handshake.ReceivedHello? said =
-            await RawHandshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
+            await Handshake.ReceiveAsync(peersWire, CancellationToken.None).Bounded();
         Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
         Assert.That(said.Hello.RefusalText, Is.EqualTo(connection.CloseReason.Text));
         await Timeouts.Eventually(() => logger.Entries.Any(message => message.Level == LogLevel.Error));

@@ -1,18 +1,16 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using RpcOverShm.Clients;
-using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>The client's half of the handshake, against every kind of server.</summary>
+[LinuxOnly("Servers that write raw bytes and descriptors to a socket. PipeWireTests has the like of pipes.")]
 public partial class ClientHandshakeTests
 {
     private const UnixFileMode OpenToAll = (UnixFileMode)0x1FF; // 0777
@@ -157,27 +155,6 @@ public partial class ClientHandshakeTests
             "Update the client.",
             (socket, hello) => Hellos.SendWith(
                 socket, (AnswerTo(hello) with { LowestVersion = 2, HighestVersion = 2 }).Encode(), count));
-    }
-
-    [Test]
-    public void ConnectAsync_WithoutATransportForTheSystem_SaysWhereThereIsOne()
-    {
-        ConnectionSettings elsewhere = Settings() with { IsPlatformSupported = false };
-        string text = "RpcOverShm works on Linux, on x64 and arm64; this is ";
-        using var source = new Subchannel(
-            typeof(ShmChannel),
-            _server.Address,
-            elsewhere,
-            static (link, onGoAway) => new Connection(link, SchedulingMode.Adaptive, accept: null, onGoAway),
-            new ReconnectBackoff(TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1)),
-            (failure, _) => failure);
-
-        Assert.That(
-            () => Listener.Start(_server.Address, elsewhere, _ => { }),
-            Throws.TypeOf<PlatformNotSupportedException>().With.Message.StartsWith(text));
-        Assert.That(
-            () => source.GetAsync(isWaitForReady: true).AsTask().Bounded(),
-            Throws.TypeOf<PlatformNotSupportedException>().With.Message.StartsWith(text));
     }
 
     [Test]

@@ -1,7 +1,7 @@
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Systems;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Linux;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -95,12 +95,13 @@ public class ConnectionPlacesTests
         }
 
         Assert.That(taken, Is.EqualTo(expected));
-        string name = option == expected ? "MaxConnections" : "vm.max_map_count / 4";
+        string name = option == expected ? "MaxConnections" : HostSystem.Current.MaxMappingsName;
         Assert.That(places.Take(Client(taken))!.Option, Is.EqualTo(name));
     }
 
     [TestCase(0)]
     [TestCase(5)]
+    [LinuxOnly("The numbers of descriptors.")]
     public void CheckDescriptors_BelowAndAtTheReserve_CountsWhatConnectionsMayNeed(int connections)
     {
         using var sockets = new SocketPair();
@@ -121,6 +122,7 @@ public class ConnectionPlacesTests
     [TestCase(null, 2, false)]
     [TestCase(null, 3, true)]
     [TestCase(1, 2, true)]
+    [LinuxOnly("The numbers of descriptors.")]
     public void CheckDescriptors_OfOtherUsers_LeavesHalfToTheOwnUser(int? perUser, int times, bool isFree)
     {
         using var sockets = new SocketPair();
@@ -131,9 +133,9 @@ public class ConnectionPlacesTests
         Assert.That(places.CheckDescriptors(sockets.ServerWire, Client(1)), Is.Null);
     }
 
-    private static PeerIdentity Client(int process) => new(process, LinuxNative.GetEffectiveUserId(), 0);
+    private static PeerIdentity Client(int process) => new(process, TestAccounts.Own, default);
 
-    private static PeerIdentity Other(int process) => new(process, LinuxNative.GetEffectiveUserId() + 1, 0);
+    private static PeerIdentity Other(int process) => new(process, TestAccounts.Of(54321), default);
 
     private static ConnectionPlaces Make(int? all, int? perProcess) =>
         new(new DoorLimits(1, all, perProcess), ManyMappings, () => int.MaxValue);

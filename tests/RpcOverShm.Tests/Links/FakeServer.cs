@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Linux;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Links;
 

@@ -1,35 +1,20 @@
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
 public class HandshakeTests
 {
-    private readonly SocketPair _sockets = new();
-    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
+    private readonly WirePair _wires = new();
 
     [TearDown]
-    public void Close() => _sockets.Dispose();
+    public void Close() => _wires.Dispose();
 
     [Test]
-    public async Task ReceiveAsync_OfAHello_HasItsFieldsAndItsDescriptor()
+    public async Task ReceiveAsync_OfARefusal_HasNoHandle()
     {
-        Hello hello = Hellos.Client;
-        Hellos.Send(_sockets.Client, hello.Encode(), Hellos.GoodDescriptor());
-
-        using Handshake.ReceivedHello? received = await ReceiveAsync();
-
-        Assert.That(received!.Hello, Is.EqualTo(hello));
-        Assert.That(FileFacts.OfDescriptor(received.Handles.Single()).SizeBytes, Is.EqualTo(4096 + Hellos.Ring));
-    }
-
-    [Test]
-    public async Task ReceiveAsync_OfARefusal_HasNoDescriptor()
-    {
-        RawHandshake.TrySendRefusal(_sockets.Client, ConnectionPurpose.Calls, RefusalReason.Stopping, "bye");
+        Handshake.TrySendRefusal(_wires.ClientWire, ConnectionPurpose.Calls, RefusalReason.Stopping, "bye");
 
         using Handshake.ReceivedHello? received = await ReceiveAsync();
 
@@ -39,27 +24,10 @@ public class HandshakeTests
     }
 
     [Test]
-    public async Task ReceiveAsync_OfAMessageByteByByte_PutsItTogether()
-    {
-        Hello hello = Hellos.Client;
-        byte[] bytes = hello.Encode();
-        Task<Handshake.ReceivedHello?> receiving = ReceiveAsync();
-        Hellos.Send(_sockets.Client, bytes[..1], Hellos.GoodDescriptor());
-        for (int i = 1; i < bytes.Length; i++)
-        {
-            Assert.That(receiving.IsCompleted, Is.False);
-            _sockets.Client.Send(bytes.AsSpan(i, 1));
-        }
-
-        using Handshake.ReceivedHello? received = await receiving;
-        Assert.That(received!.Hello, Is.EqualTo(hello));
-    }
-
-    [Test]
     public async Task ReceiveAsync_OfTwoMessages_LeavesTheSecond()
     {
         var refusal = new Hello { Type = HelloType.Refusal, RefusalText = "one" };
-        _sockets.Client.Send((byte[])[.. refusal.Encode(), .. (refusal with { RefusalText = "two" }).Encode()]);
+        _wires.ClientWire.Send([.. refusal.Encode(), .. (refusal with { RefusalText = "two" }).Encode()], []);
 
         Assert.That((await ReceiveAsync())!.Hello.RefusalText, Is.EqualTo("one"));
         Assert.That((await ReceiveAsync())!.Hello.RefusalText, Is.EqualTo("two"));
@@ -68,65 +36,16 @@ public class HandshakeTests
     [Test]
     public async Task ReceiveAsync_OfNothingBeforeTheClose_IsNull()
     {
-        _sockets.Client.Dispose();
+        _wires.ClientWire.ShutDown();
 
         Assert.That(await ReceiveAsync(), Is.Null);
-    }
-
-    [TestCase(1)]
-    [TestCase(23)]
-    [TestCase(24)]
-    [TestCase(63)]
-    public void ReceiveAsync_OfAMessageCutByTheClose_IsTheProtocolsFaultAndLeaksNothing(int length)
-    {
-        Hellos.Send(_sockets.Client, Hellos.Client.Encode()[..length], Hellos.GoodDescriptor());
-        _sockets.Client.Dispose();
-
-        AssertRefused($"closed after {length} bytes");
-    }
-
-    [TestCase(0)]
-    [TestCase(2)]
-    [TestCase(8)]
-    public void ReceiveAsync_OfAHelloWithAnotherNumberOfDescriptors_ClosesThemAll(int count)
-    {
-        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), count);
-
-        AssertRefused($"{count} descriptors came");
-    }
-
-    [Test]
-    public void ReceiveAsync_OfMoreDescriptorsThanAnybodySends_IsRefusedAndLeaksNothing()
-    {
-        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), 9);
-
-        Assert.That(async () => await ReceiveAsync(), Throws.TypeOf<SegmentException>());
-        AssertNothingIsLeft();
-    }
-
-    [Test]
-    public void ReceiveAsync_OfARefusalWithADescriptor_IsTheProtocolsFault()
-    {
-        Hellos.Send(_sockets.Client, new Hello { Type = HelloType.Refusal }.Encode(), Hellos.GoodDescriptor());
-
-        AssertRefused("1 descriptors came");
-    }
-
-    [Test]
-    public void ReceiveAsync_OfAnotherProtocol_SaysSoAtTheFirstWrongByte()
-    {
-        // Shorter than any message of this protocol, and the connection stays open: the receiver must not wait for
-        // more.
-        _sockets.Client.Send("GET /"u8);
-
-        AssertRefused("wrong magic number");
     }
 
     [Test]
     public void ReceiveAsync_WhenCancelled_EndsTheWait()
     {
         using var cancel = new CancellationTokenSource();
-        Task<Handshake.ReceivedHello?> receiving = RawHandshake.ReceiveAsync(_sockets.Server, cancel.Token);
+        Task<Handshake.ReceivedHello?> receiving = Handshake.ReceiveAsync(_wires.ServerWire, cancel.Token);
 
         cancel.Cancel();
 
@@ -136,10 +55,10 @@ public class HandshakeTests
     [Test]
     public void TrySendRefusal_ToAPeerThatHasGone_DoesNothing()
     {
-        _sockets.Server.Dispose();
+        _wires.ServerWire.ShutDown();
 
         Assert.That(
-            () => RawHandshake.TrySendRefusal(_sockets.Client, default, RefusalReason.Violation, "x"), Throws.Nothing);
+            () => Handshake.TrySendRefusal(_wires.ClientWire, default, RefusalReason.Violation, "x"), Throws.Nothing);
     }
 
     [TestCase(64 << 10, null)]
@@ -166,16 +85,5 @@ public class HandshakeTests
     }
 
     private Task<Handshake.ReceivedHello?> ReceiveAsync() =>
-        RawHandshake.ReceiveAsync(_sockets.Server, CancellationToken.None).Bounded();
-
-    private void AssertRefused(string why)
-    {
-        Assert.That(async () => await ReceiveAsync(), Throws.TypeOf<ProtocolException>().With.Message.Contains(why));
-        AssertNothingIsLeft();
-    }
-
-    // Another thread closes what a peer has passed.
-    private void AssertNothingIsLeft() => Assert.That(
-        () => ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget),
-        Is.AtMost(_descriptorsBefore).After(20_000, 5));
+        Handshake.ReceiveAsync(_wires.ServerWire, CancellationToken.None).Bounded();
 }

@@ -18,7 +18,7 @@ public class LinkGrowthTests
     [TearDown]
     public void Dispose() => _links.Dispose();
 
-    [Test]
+    [Test, LinuxOnly("A memory file is kept until it has grown; a section has all its memory.")]
     public void Growth_OfAWriter_GivesTheSecondRingMemory_AndTheReaderNeedsTheDescriptorNoMore()
     {
         SharedSegment view = _links.ClientSegment.View;
@@ -47,7 +47,7 @@ public class LinkGrowthTests
         Assert.That(() => _links.Client.LocalEvents, Is.Not.EqualTo(before).After(20_000, 1));
     }
 
-    [Test]
+    [Test, LinuxOnly("A section has all its memory.")]
     public unsafe void Growth_WithoutMemory_IsLogged_AndTheFirstRingServesOn()
     {
         // The system finds no mapping to give memory to, which is one of its reasons to refuse.

@@ -1,17 +1,19 @@
 using System.Diagnostics;
-using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Segments;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Systems;
+using RpcOverShm.Tests.Windows;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>
-/// Both ends of one link in this process: a real socket and two segments, each mapped twice, as after a handshake. The
+/// Both ends of one link in this process: a real wire and two segments, each mapped twice, as after a handshake. The
 /// test chooses the sizes; no handshake limits them. A writer with a second ring has moved there, unless the test wants
 /// to see that itself. The owner of an end must close it.
 /// </summary>
@@ -25,29 +27,32 @@ internal sealed class LinkPair : IDisposable
         uint callWindow = 64 << 10,
         uint maxCalls = 100,
         ConnectionPurpose purpose = ConnectionPurpose.Calls,
-        bool areGrown = true)
+        bool areGrown = true,
+        WirePair? wires = null)
     {
+        Wires = wires ?? new WirePair();
         ClientSegment = new MappedSegment(clientRing);
         ServerSegment = new MappedSegment(serverRing);
         var clientLimits = new PeerLimits(clientRing, callWindow, 0, 64 << 10);
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
+        (Signal clientSignal, Signal serverSignal) = CreateSignals();
         Client = new PeerLink(
-            Sockets.ClientWire,
+            Wires.ClientWire,
             ClientSegment.Own,
             ServerSegment.View,
-            HostSystem.Current.CreateSignal(),
-            Sockets.ClientWire.Peer,
+            clientSignal,
+            Wires.ClientWire.Peer,
             id,
             Settings(purpose, clientLimits, Logger),
             serverLimits,
             isAcceptor: false);
         Server = new PeerLink(
-            Sockets.ServerWire,
+            Wires.ServerWire,
             ServerSegment.Own,
             ClientSegment.View,
-            HostSystem.Current.CreateSignal(),
-            Sockets.ServerWire.Peer,
+            serverSignal,
+            Wires.ServerWire.Peer,
             id,
             Settings(purpose, serverLimits, Logger),
             clientLimits,
@@ -72,7 +77,8 @@ internal sealed class LinkPair : IDisposable
     /// <summary>The segment that the server writes, for tests that corrupt it.</summary>
     public MappedSegment ServerSegment { get; }
 
-    public SocketPair Sockets { get; } = new();
+    /// <summary>The ends of the wire, each of which belongs to its end of the link.</summary>
+    public WirePair Wires { get; }
 
     public static ConnectionSettings Settings(
         ConnectionPurpose purpose, PeerLimits limits, ILogger? logger = null) =>
@@ -105,9 +111,9 @@ internal sealed class LinkPair : IDisposable
         }
     }
 
-    /// <summary>Makes a link over another socket, with the client's segments. It must not be left.</summary>
-    public PeerLink LinkOver(Socket socket, PeerIdentity peer) => new(
-        new SocketWire(socket),
+    /// <summary>Makes a link over another wire, with the client's segments. It must not be left.</summary>
+    public PeerLink LinkOver(Wire wire, PeerIdentity peer) => new(
+        wire,
         ClientSegment.Own,
         ServerSegment.View,
         HostSystem.Current.CreateSignal(),
@@ -129,7 +135,7 @@ internal sealed class LinkPair : IDisposable
             Thread.SpinWait(20);
             SharedMemoryOrder.WriteFenced(ref ServerSegment.Own.Head, 0);
             Server.WakePeerForSpace(
-                IsClientSocketEmpty() ? WakeMethods.Futex | WakeMethods.Doorbell : WakeMethods.Futex);
+                IsClientWireEmpty() ? WakeMethods.Futex | WakeMethods.Doorbell : WakeMethods.Futex);
         }
     });
 
@@ -139,14 +145,31 @@ internal sealed class LinkPair : IDisposable
         var reason = new CloseReason(CloseKind.Local, "The test is over.");
         Client.Close(reason);
         Server.Close(reason);
-        Sockets.Dispose();
     }
 
-    private bool IsClientSocketEmpty()
+    private (Signal Client, Signal Server) CreateSignals()
+    {
+        Signal client = HostSystem.Current.CreateSignal();
+        Signal server = HostSystem.Current.CreateSignal();
+        client.Attach(WordsOf(ClientSegment.Own, ServerSegment.View), Offer(server));
+        server.Attach(WordsOf(ServerSegment.Own, ClientSegment.View), Offer(client));
+        return (client, server);
+
+        static SignalWords WordsOf(SharedSegment own, SharedSegment peers) => new(
+            new SharedWord(ref own.Tail),
+            new SharedWord(ref own.Head),
+            new SharedWord(ref peers.Tail),
+            new SharedWord(ref peers.Head));
+
+        static IReadOnlyList<SafeHandle> Offer(Signal signal) =>
+            OperatingSystem.IsWindows() ? Handles.OfPeer(signal) : signal.Offer;
+    }
+
+    private bool IsClientWireEmpty()
     {
         try
         {
-            return Sockets.Client.Available == 0;
+            return !Wires.ClientWire.IsReadable(0);
         }
         catch (ObjectDisposedException)
         {

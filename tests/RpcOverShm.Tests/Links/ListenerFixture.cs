@@ -2,7 +2,9 @@ using System.Collections.Concurrent;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -13,7 +15,15 @@ public abstract class ListenerFixture
 
     private protected TestDirectory Directory { get; } = new();
 
-    private protected SocketAddress Address => Addresses.Parse("shm://x", Directory.Combine("run"));
+    private protected RendezvousAddress Address { get; private set; } = null!;
+
+    /// <summary>The address with the paths of its files.</summary>
+    private protected SocketAddress Files => (SocketAddress)Address;
+
+    [SetUp]
+    public void MakeAddress() => Address = OperatingSystem.IsWindows()
+        ? TestAddress.New()
+        : RendezvousAddress.Parse("shm://x", Directory.Combine("run"));
 
     [TearDown]
     public void CloseAll()

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using RpcOverShm.Links;
+using RpcOverShm.Linux;
 using RpcOverShm.Rings;
 using RpcOverShm.Systems;
 
@@ -19,7 +20,7 @@ public class PeerLinkEndTests
     [TearDown]
     public void Close() => _links.Dispose();
 
-    [Test]
+    [Test, LinuxOnly("TCP sockets in the place of Unix sockets.")]
     public void Start_WithoutADescriptorOfThePeersProcess_SaysSoAndGoesOn()
     {
         // TCP knows no processes.
@@ -29,7 +30,7 @@ public class PeerLinkEndTests
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         socket.Connect(listener.LocalEndPoint!);
         using Socket other = listener.Accept();
-        PeerLink link = _links.LinkOver(socket, new PeerIdentity(1, 0, 0));
+        PeerLink link = _links.LinkOver(new SocketWire(socket), new PeerIdentity(1, 0, 0));
 
         link.Start(new WatchedLink(link), OnEvent);
         Assert.That(() => Logger.Entries.Count(entry => entry.Id == 115), Is.EqualTo(1).After(20_000, 5));
@@ -57,7 +58,7 @@ public class PeerLinkEndTests
         WriteByServer(1);
         Assert.That(Link.SealIfPeerGone(), Is.False);
         WriteByServer(2);
-        _links.Sockets.Server.Dispose();
+        _links.Wires.ServerWire.ShutDown();
         Link.OnSafetyTimeout(isLostWakeup: false);
 
         Assert.That(Link.SealIfPeerGone());
@@ -88,7 +89,7 @@ public class PeerLinkEndTests
         }).Bounded();
 
         Assert.That(Volatile.Read(ref _events), Is.Positive);
-        Assert.That(_links.Sockets.Server.Receive(new byte[1]), Is.Zero);
+        Assert.That(() => _links.Wires.ServerWire.Receive(new byte[1], []), Is.Zero.After(20_000, 1));
         mayLog.Set();
         await Logger.WaitForAsync(102);
     }

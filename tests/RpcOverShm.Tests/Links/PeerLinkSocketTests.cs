@@ -4,14 +4,17 @@ using RpcOverShm.Links;
 using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>Doorbells and last words on a link's socket, and bytes and descriptors that may not come there.</summary>
+[LinuxOnly("What a peer writes to a socket, and the descriptors that it passes.")]
 public class PeerLinkSocketTests
 {
-    private readonly LinkPair _links = new();
+    private readonly LinkPair _links = new(wires: new SocketPair());
+
+    private SocketPair Sockets => (SocketPair)_links.Wires;
 
     private LogGuard Logger => _links.Logger;
 
@@ -25,8 +28,8 @@ public class PeerLinkSocketTests
     {
         Start();
 
-        RawHandshake.TrySendRefusal(_links.Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
-        _links.Sockets.Server.Dispose();
+        RawHandshake.TrySendRefusal(Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
+        Sockets.Server.Dispose();
 
         Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
         Assert.That(
@@ -39,7 +42,7 @@ public class PeerLinkSocketTests
     {
         Start();
 
-        Hellos.Send(_links.Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+        Hellos.Send(Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
 
         AssertViolation("The peer passed a descriptor after the handshake.");
     }
@@ -49,7 +52,7 @@ public class PeerLinkSocketTests
     {
         Start();
 
-        _links.Sockets.Server.Send("nonsense"u8);
+        Sockets.Server.Send("nonsense"u8);
 
         AssertViolation("does not speak");
     }
@@ -62,9 +65,9 @@ public class PeerLinkSocketTests
         const int MsgOob = 1;
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
         byte[] ring = [PeerLink.DoorbellByte];
-        RawDescriptorSender.Send(_links.Sockets.Server, ring);
-        RawDescriptorSender.Send(_links.Sockets.Server, MsgOob, ring);
-        RawDescriptorSender.Send(_links.Sockets.Server, ring, file);
+        RawDescriptorSender.Send(Sockets.Server, ring);
+        RawDescriptorSender.Send(Sockets.Server, MsgOob, ring);
+        RawDescriptorSender.Send(Sockets.Server, ring, file);
 
         Start();
 
@@ -76,7 +79,7 @@ public class PeerLinkSocketTests
     {
         int before = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
         Start();
-        Hellos.SendWith(_links.Sockets.Server, Hellos.Client.Encode(), 20);
+        Hellos.SendWith(Sockets.Server, Hellos.Client.Encode(), 20);
 
         AssertViolation("more than 8 descriptors");
         Assert.That(
@@ -98,7 +101,7 @@ public class PeerLinkSocketTests
         Assume.That(hasFilter, "The system lets no thread filter its system calls.");
 
         Assert.That(Link.CloseReason?.Kind, Is.EqualTo(isClosing ? CloseKind.NoResources : null));
-        Assert.That(_links.Sockets.Server.Available, Is.Zero);
+        Assert.That(Sockets.Server.Available, Is.Zero);
     }
 
     [Test]
@@ -109,7 +112,7 @@ public class PeerLinkSocketTests
             Link.WakePeerForData(WakeMethods.Doorbell);
         }
 
-        Assert.That(_links.Sockets.Server.Available, Is.InRange(2, 50));
+        Assert.That(Sockets.Server.Available, Is.InRange(2, 50));
         Assert.That(Link.IsClosed, Is.False, "The peer has doorbells to read.");
     }
 
@@ -124,8 +127,8 @@ public class PeerLinkSocketTests
 
         Link.Close(new CloseReason(CloseKind.PeerViolation, why));
 
-        _links.Sockets.Server.Receive(new byte[10]);
-        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        Sockets.Server.Receive(new byte[10]);
+        using Handshake.ReceivedHello? said = await ReceiveAsync(Sockets.Server);
         Assert.That(said!.Hello.RefusalText, Is.EqualTo(why));
     }
 

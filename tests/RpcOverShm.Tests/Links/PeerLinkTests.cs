@@ -1,24 +1,20 @@
-using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Systems;
-using RpcOverShm.Tests.Signals;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
 public class PeerLinkTests
 {
-    private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
     private readonly LinkPair _links = new();
     private int _events;
 
     private LogGuard Logger => _links.Logger;
 
     private PeerLink Link => _links.Client;
-
-    private int Mappings => ProcessResources.CountSegmentMappings() - _mappingsBefore;
 
     [TearDown]
     public void Close() => _links.Dispose();
@@ -52,77 +48,14 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void Leave_OfBothSides_FreesTheMemoryAndNotBefore()
-    {
-        Link.Close(new CloseReason(CloseKind.Local, "over"));
-        Assert.That(Mappings, Is.EqualTo(4), "A closed link keeps its memory for those who use it.");
-
-        Link.Leave();
-        Assert.That(Mappings, Is.EqualTo(4));
-        Link.Leave();
-        Assert.That(Mappings, Is.EqualTo(2));
-
-        _links.Server.Leave();
-        _links.Server.Leave();
-        Assert.That(Mappings, Is.Zero);
-    }
-
-    [Test]
-    public void Leave_OfBothSidesWithAPasserBy_FreesTheMemoryWithTheLast()
-    {
-        Assert.That(Link.TryEnter());
-        Link.Leave();
-        Link.Leave();
-        Assert.That(Mappings, Is.EqualTo(4));
-        Assert.That(Link.TryEnter(), "Somebody still keeps it.");
-        Link.Leave();
-
-        Link.Leave();
-
-        Assert.That(Mappings, Is.EqualTo(2));
-        Assert.That(Link.TryEnter(), Is.False);
-        Assert.That(Mappings, Is.EqualTo(2));
-    }
-
-    [Test]
-    public void TryEnter_ByManyThreadsWhileTheSidesLeave_NeverOutlivesTheMemory()
-    {
-        int entered = 0;
-        TestThread[] passersBy = [.. Enumerable.Range(0, 3).Select(_ => TestThread.Start("passer-by", () =>
-        {
-            while (Link.TryEnter())
-            {
-                // An access to freed memory would end the process.
-                Link.WakePeerForData(WakeMethods.Futex | WakeMethods.Doorbell);
-                Assert.That(SharedMemoryOrder.ReadAcquire(ref _links.ClientSegment.Own.Tail), Is.Zero);
-                Interlocked.Increment(ref entered);
-                Link.Leave();
-
-                // If threads lose their processor inside, the passers-by may relieve each other for minutes.
-                Thread.Yield();
-            }
-        }))];
-        while (Volatile.Read(ref entered) < 1000)
-        {
-            Thread.Yield();
-        }
-
-        Link.Leave();
-        Link.Leave();
-
-        Array.ForEach(passersBy, passerBy => passerBy.Join());
-        Assert.That(Mappings, Is.EqualTo(2));
-    }
-
-    [Test]
     public async Task Close_BecauseOfAViolation_TellsThePeerWhy()
     {
         Link.Close(new CloseReason(CloseKind.PeerViolation, "That was wrong."));
 
-        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Wires.ServerWire);
         Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
         Assert.That(said.Hello.RefusalText, Is.EqualTo("That was wrong."));
-        Assert.That(await ReceiveAsync(_links.Sockets.Server), Is.Null);
+        Assert.That(await ReceiveAsync(_links.Wires.ServerWire), Is.Null);
     }
 
     [TestCase("Local")]
@@ -132,7 +65,7 @@ public class PeerLinkTests
     {
         Link.Close(new CloseReason(Enum.Parse<CloseKind>(cause), "x"));
 
-        Assert.That(await ReceiveAsync(_links.Sockets.Server), Is.Null);
+        Assert.That(await ReceiveAsync(_links.Wires.ServerWire), Is.Null);
     }
 
     [TestCase("Local", LogLevel.Debug)]
@@ -239,7 +172,7 @@ public class PeerLinkTests
         Link.OnSafetyTimeout(isLostWakeup: false);
         Assert.That(Link.IsPeerGone, Is.False);
 
-        _links.Sockets.Server.Dispose();
+        _links.Wires.ServerWire.ShutDown();
         Link.OnSafetyTimeout(isLostWakeup: false);
 
         Assert.That(Link.IsPeerGone);
@@ -270,7 +203,7 @@ public class PeerLinkTests
     {
         Start();
 
-        _links.Sockets.Server.Dispose();
+        _links.Wires.ServerWire.ShutDown();
 
         Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
         Assert.That(Link.IsClosed, Is.False, "What it wrote is still to be read.");
@@ -287,8 +220,8 @@ public class PeerLinkTests
         Assert.That(Volatile.Read(ref _events), Is.Positive);
     }
 
-    private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
-        RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+    private static Task<Handshake.ReceivedHello?> ReceiveAsync(Wire wire) =>
+        Handshake.ReceiveAsync(wire, CancellationToken.None).Bounded();
 
     private void Start() => Link.Start(new WatchedLink(Link), () => Interlocked.Increment(ref _events));
 }

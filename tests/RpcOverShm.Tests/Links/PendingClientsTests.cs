@@ -1,6 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Systems;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -12,10 +12,10 @@ public class PendingClientsTests
     private static readonly TimeSpan s_soon = PendingClients.LongestGrace - TimeSpan.FromMilliseconds(1);
 
     private readonly PendingClients _pending = new(Places, s_timeout);
-    private readonly List<IDisposable> _sockets = [];
+    private readonly List<WirePair> _wires = [];
 
     [TearDown]
-    public void Close() => _sockets.ForEach(socket => socket.Dispose());
+    public void Close() => _wires.ForEach(wires => wires.Dispose());
 
     [Test]
     public void TakeOut_WhileAPlaceIsFree_IsNobody()
@@ -153,12 +153,12 @@ public class PendingClientsTests
 
     private PendingClient Add(int process, bool hasByte = false, TimeSpan arrived = default)
     {
-        var sockets = new SocketPair();
-        _sockets.Add(sockets);
-        var client = new PendingClient(sockets.ServerWire, new PeerIdentity(process, 0, 0), arrived, _ => { });
+        var wires = new WirePair();
+        _wires.Add(wires);
+        var client = new PendingClient(wires.ServerWire, new PeerIdentity(process, 0, 0), arrived, _ => { });
         if (hasByte)
         {
-            sockets.Client.Send("R"u8);
+            wires.ClientWire.Send("R"u8, []);
             Assert.That(client.Receiver.TryReceive(), Is.False);
         }
 

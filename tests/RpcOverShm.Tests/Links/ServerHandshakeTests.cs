@@ -3,10 +3,12 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>The server's half of the handshake, against every kind of client.</summary>
+[LinuxOnly("Clients that write raw bytes and descriptors to a socket. PipeWireTests has the like of pipes.")]
 public class ServerHandshakeTests
 {
     private const int ClientLeft = 3;

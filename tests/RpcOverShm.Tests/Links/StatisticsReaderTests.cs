@@ -7,6 +7,7 @@ using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
@@ -15,14 +16,14 @@ public class StatisticsReaderTests
 {
     private const string MaxReaders = "StatisticsReaders.MaxReaders";
 
-    private readonly TestDirectory _directory = new();
+    private readonly TestAddress _place = new();
     private readonly LogGuard _log = new();
     private int _collected;
     private int _unwatched;
     private StatisticsReaders? _readers;
     private Listener? _listener;
 
-    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
+    private RendezvousAddress Address => _place.Address;
 
     [TearDown]
     public async Task StopAsync()
@@ -33,7 +34,7 @@ public class StatisticsReaderTests
             await _listener.DisposeAsync();
         }
 
-        _directory.Dispose();
+        _place.Dispose();
         _log.Check();
     }
 
@@ -51,7 +52,7 @@ public class StatisticsReaderTests
         Assert.That(reader.HasEnded, Is.False);
     }
 
-    [Test]
+    [Test, LinuxOnly("Memory files are counted in /proc.")]
     public async Task Dispose_OfTheLastReader_EndsTheWritesAndFreesThePage()
     {
         int before = ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget);
@@ -118,7 +119,7 @@ public class StatisticsReaderTests
                 .And.Message.Contains("the client wants statistics"));
     }
 
-    [Test]
+    [Test, LinuxOnly("A server that writes to a socket.")]
     public async Task Read_OfAPageThatIsWrittenWithoutEnd_GivesUp()
     {
         using var server = new FakeServer();
@@ -140,7 +141,7 @@ public class StatisticsReaderTests
         writer.Join();
     }
 
-    [Test]
+    [Test, LinuxOnly("Seals of a memory file.")]
     public void Open_OfAFileThatCouldShrink_IsRefused()
     {
         using var server = new FakeServer();

@@ -1,14 +1,12 @@
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Links;
 
 public class UserSharesTests
 {
     private const uint Other = 12350;
-
-    private static uint Own => LinuxNative.GetEffectiveUserId();
 
     [Test]
     public void TryTake_BelowAtAndAboveTheShare_LeavesOtherUsersAlone()
@@ -30,18 +28,19 @@ public class UserSharesTests
         var shares = new UserShares(1);
         for (int i = 0; i < 3; i++)
         {
-            Assert.That(shares.TryTake(Of(Own)));
+            Assert.That(shares.TryTake(Of(TestAccounts.Own)));
         }
 
-        shares.GiveBack(Of(Own));
+        shares.GiveBack(Of(TestAccounts.Own));
     }
 
     [Test]
     public void TryTake_OfRoot_HasALimitUnlessThatIsTheOwnUser()
     {
         var shares = new UserShares(1);
-        Assert.That(shares.TryTake(Of(0)));
-        Assert.That(shares.TryTake(Of(0)), Is.EqualTo(Own == 0));
+        Account root = TestAccounts.AllPowerful;
+        Assert.That(shares.TryTake(Of(root)));
+        Assert.That(shares.TryTake(Of(root)), Is.EqualTo(root == TestAccounts.Own));
     }
 
     [TestCase(1, 1)]
@@ -50,5 +49,7 @@ public class UserSharesTests
     [TestCase(1000, 500)]
     public void HalfOf_IsRoundedUp(long all, long half) => Assert.That(UserShares.HalfOf(all), Is.EqualTo(half));
 
-    private static PeerIdentity Of(uint user, int process = 1) => new(process, user, 0);
+    private static PeerIdentity Of(uint user, int process = 1) => Of(TestAccounts.Of(user), process);
+
+    private static PeerIdentity Of(Account user, int process = 1) => new(process, user, default);
 }

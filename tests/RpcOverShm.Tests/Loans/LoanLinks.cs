@@ -3,6 +3,7 @@ using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Systems;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Linux;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Loans;

@@ -3,10 +3,12 @@ using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Loans;
 
 /// <summary>Data files on the socket of a link with loans, and what may not come there.</summary>
+[LinuxOnly("Windows passes no memory after the handshake, so nothing is lent there.")]
 public class LoanSocketTests
 {
     private const int MiB = 1 << 20;
@@ -137,9 +139,10 @@ public class LoanSocketTests
     [Test]
     public void Notice_OnALinkWithoutLoans_IsAViolation()
     {
-        using var links = new LinkPair();
+        var sockets = new SocketPair();
+        using var links = new LinkPair(wires: sockets);
         using SafeFileHandle file = Descriptors.MemoryFile(MiB, Descriptors.AllRequired);
-        RawDescriptorSender.Send(links.Sockets.Server, s_first, file);
+        RawDescriptorSender.Send(sockets.Server, s_first, file);
 
         links.Client.Start(new WatchedLink(links.Client), () => { });
 

@@ -6,6 +6,7 @@ namespace RpcOverShm.Tests.Loans;
 
 /// <summary>Files of a peer that may lie, and pieces of them.</summary>
 [NonParallelizable]
+[LinuxOnly("Windows passes no memory after the handshake, so nothing is lent there.")]
 public class PeerLoansTests
 {
     private const int MiB = 1 << 20;

@@ -1,6 +1,7 @@
 namespace RpcOverShm.Tests.Options;
 
 /// <summary>Options that name users and groups are checked when they are read; the error names the option.</summary>
+[LinuxOnly("Numbers of users, and directories. WindowsSystemTests has names and SIDs.")]
 public class AccessOptionTests
 {
     private const string Path = "shm:///tmp/never-made";

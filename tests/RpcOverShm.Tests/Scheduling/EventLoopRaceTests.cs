@@ -1,8 +1,9 @@
 using System.Runtime.CompilerServices;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Linux;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Systems;
 using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Scheduling;
 
@@ -32,7 +33,8 @@ public class EventLoopRaceTests
     {
         const int Rounds = 100;
         FakeSource known = Add();
-        var closed = new SocketWire(UnixSockets.New());
+        using var wires = new WirePair();
+        Wire closed = wires.ServerWire;
         closed.Dispose();
         var refused = new List<FakeSource>();
         for (int i = 0; i < Rounds; i++)

@@ -192,6 +192,7 @@ public class EventLoopTests : EventLoopFixture
         busy.OnRun = () => Thread.Sleep(10);
         busy.IsBusy = true;
         busy.Request();
+        Eventually(() => busy.Runs > 3, "The loop knows its rotations; before that, it may have spun.");
         source.Request();
         Eventually(() => source.Runs == 1 && !source.IsActive, "It was silent for long, so it is parked soon.");
         int runs = busy.Runs;

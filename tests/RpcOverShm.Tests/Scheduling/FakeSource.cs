@@ -1,13 +1,12 @@
-using System.Net.Sockets;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Scheduling;
 
-/// <summary>A source of an event loop with a socket, whose work, state and user code the test chooses.</summary>
+/// <summary>A source of an event loop with a wire, whose work, state and user code the test chooses.</summary>
 internal sealed class FakeSource : EventSource, IDisposable
 {
-    private readonly SocketPair _sockets = new();
+    private readonly WirePair _wires = new();
     private int _work;
     private int _done;
     private int _runs;
@@ -65,22 +64,22 @@ internal sealed class FakeSource : EventSource, IDisposable
         }
     }
 
-    public void AddTo(EventLoop loop) => Assert.That(loop.Add(this, _sockets.ServerWire), Is.Null);
+    public void AddTo(EventLoop loop) => Assert.That(loop.Add(this, _wires.ServerWire), Is.Null);
 
-    public void AddTo(EventLoopGroup group) => Assert.That(group.Add(this, _sockets.ServerWire), Is.Null);
+    public void AddTo(EventLoopGroup group) => Assert.That(group.Add(this, _wires.ServerWire), Is.Null);
 
     public void RemoveFrom(EventLoop loop)
     {
-        loop.Unwatch(_sockets.ServerWire);
+        loop.Unwatch(_wires.ServerWire);
         loop.Remove(this);
     }
 
     /// <summary>Adds work, which only a request or a doorbell lets the loop see.</summary>
     public void AddWork() => Interlocked.Increment(ref _work);
 
-    public void Ring() => _sockets.Client.Send([1]);
+    public void Ring() => Assert.That(_wires.ClientWire.Ring(1), Is.Null);
 
-    public void EndSocket() => _sockets.Client.Dispose();
+    public void EndSocket() => _wires.ClientWire.Dispose();
 
     public override bool Run(LoopThread me)
     {
@@ -114,7 +113,7 @@ internal sealed class FakeSource : EventSource, IDisposable
         RunsAtDrain = Runs;
         HasEnded |= hasEnded;
         var bytes = new byte[64];
-        while (_sockets.Server.Poll(0, SelectMode.SelectRead) && _sockets.Server.Receive(bytes) > 0)
+        while (_wires.ServerWire.Receive(bytes, []) > 0)
         {
         }
     }
@@ -131,7 +130,7 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override void Leave() => Left++;
 
-    public void Dispose() => _sockets.Dispose();
+    public void Dispose() => _wires.Dispose();
 
     protected override MissedDoorbell? FindMissedDoorbell() => Missed;
 

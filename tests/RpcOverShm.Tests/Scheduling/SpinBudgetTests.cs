@@ -1,6 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Linux;
 
 namespace RpcOverShm.Tests.Scheduling;
 

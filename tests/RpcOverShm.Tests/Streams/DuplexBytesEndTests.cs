@@ -42,7 +42,7 @@ public class DuplexBytesEndTests : StreamFixture
     {
         One.Write("last words"u8);
 
-        Streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Wires.ClientWire.ShutDown();
 
         Assert.That(() => Streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
         Assert.That(Other.Read(_buffer), Is.EqualTo(10));
@@ -55,7 +55,7 @@ public class DuplexBytesEndTests : StreamFixture
     {
         Task read = StartRead(isBlocking);
 
-        Streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Wires.ClientWire.ShutDown();
 
         Assert.That(async () => await read.Bounded(), Throws.TypeOf<IOException>());
     }
@@ -69,7 +69,7 @@ public class DuplexBytesEndTests : StreamFixture
             : Other.WriteAsync(lots, CancellationToken.None).AsTask();
         Assert.That(() => Streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
 
-        Streams.Links.Sockets.Client.Dispose();
+        Streams.Links.Wires.ClientWire.ShutDown();
 
         Assert.That(async () => await write.Bounded(), Throws.TypeOf<IOException>());
     }
@@ -124,7 +124,7 @@ public class DuplexBytesEndTests : StreamFixture
             {
                 start.SignalAndWait();
                 Thread.SpinWait(round * 10);
-                Action close = isByThisSide ? streams.One.Close : streams.Links.Sockets.Server.Dispose;
+                Action close = isByThisSide ? streams.One.Close : streams.Links.Wires.ServerWire.ShutDown;
                 close();
             });
             closer.Join();

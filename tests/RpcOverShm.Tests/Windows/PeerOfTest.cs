@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
 using RpcOverShm.Windows;
@@ -7,7 +8,7 @@ namespace RpcOverShm.Tests.Windows;
 
 /// <summary>Another process, which waits until it is killed.</summary>
 [SupportedOSPlatform("windows")]
-internal sealed class PeerOfTest : IDisposable
+internal sealed unsafe partial class PeerOfTest : IDisposable
 {
     private readonly Process _process;
 
@@ -15,21 +16,38 @@ internal sealed class PeerOfTest : IDisposable
 
     public int Id => _process.Id;
 
-    // The shell waits for a line that does not come.
-    public static PeerOfTest Start() => new(Process.Start(new ProcessStartInfo("cmd.exe", "/c pause")
+    /// <param name="pipe">The pipe to which the process connects, without sending anything; null for none.</param>
+    public static PeerOfTest Start(string? pipe = null)
     {
-        RedirectStandardInput = true,
-        RedirectStandardOutput = true,
-        UseShellExecute = false,
-    })!);
+        // The shell waits for a line that does not come.
+        string command = pipe is null ? "/c pause" : $"/c pause < {pipe}";
+        return new PeerOfTest(Process.Start(new ProcessStartInfo("cmd.exe", command)
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            UseShellExecute = false,
+        })!);
+    }
 
-    public WatchedProcess Open()
+    public WatchedProcess Open() => Open(Id);
+
+    public static WatchedProcess Open(int processId)
     {
         var handle = new KernelHandle(WindowsNative.OpenProcess(
-            WindowsNative.Synchronize | WindowsNative.ProcessQueryLimited, inherit: 0, Id));
-        ProcessHandle? process = ProcessHandle.Of(handle, Id, out string? problem);
+            WindowsNative.Synchronize | WindowsNative.ProcessQueryLimited, inherit: 0, processId));
+        ProcessHandle? process = ProcessHandle.Of(handle, processId, out string? problem);
         Assert.That(problem, Is.Null);
         return process!;
+    }
+
+    /// <summary>Gives the process another list of rights.</summary>
+    public void Restrict(string access)
+    {
+        const uint Dacl = 4;
+        var descriptor = new AccessDescriptor(access);
+        Assert.That(SetKernelObjectSecurity(
+            _process.SafeHandle, Dacl, descriptor.Attributes.Descriptor), Is.Not.Zero, WindowsNative.LastErrorText);
+        GC.KeepAlive(descriptor);
     }
 
     public void Kill()
@@ -43,4 +61,7 @@ internal sealed class PeerOfTest : IDisposable
         Kill();
         _process.Dispose();
     }
+
+    [LibraryImport("advapi32", SetLastError = true)]
+    private static partial int SetKernelObjectSecurity(SafeHandle handle, uint what, nint descriptor);
 }

@@ -38,6 +38,37 @@ public class PipeAddressTests
         Throws.ArgumentException.With.Message.Contains("309 characters and the system allows 247"));
 
     [Test]
+    public void Parse_OfANameThatIsTooLong_Fails() => Assert.That(
+        () => Place("shm://" + new string('a', 300)),
+        Throws.ArgumentException.With.Message.Contains("has 300 characters and at most 200 are allowed"));
+
+    // Two names have two pipes. Whether a name fits depends on the length of the SID.
+    [Test]
+    public void Place_OfALongName_HasTheNameOrItsHash()
+    {
+        string name = new('a', 200);
+        bool hasRoom = Own.Length + name.Length <= 247;
+
+        Assert.That(Place("shm://" + name), Does.StartWith(Own + (hasRoom ? 'a' : '~')));
+        Assert.That(Place("shm://" + name), Has.Length.LessThanOrEqualTo(247));
+        Assert.That(Place("shm://" + name), Is.Not.EqualTo(Place("shm://" + name[1..] + "b")));
+    }
+
+    // An address of Linux is a pipe of that name, which no file of that path has to do with.
+    [TestCase("shm:///run/user/1000/app.sock", @"\\.\pipe\run\user\1000\app.sock")]
+    [TestCase("shm:///tmp/app", @"\\.\pipe\tmp\app")]
+    public void Place_OfAPathOfLinux_IsAPipe(string address, string expected) =>
+        Assert.That(Place(address), Is.EqualTo(expected));
+
+    [TestCase(@"\\.\pipe\x", "does not start with 'shm://'")]
+    [TestCase(@"shm://\\.\pipe\x", "'\\' is not allowed in a name")]
+    [TestCase("/run/app.sock", "does not start with 'shm://'")]
+    [TestCase("unix:/run/app.sock", "does not start with 'shm://'")]
+    public void Parse_OfAnotherFormOfAddress_FailsWithTheReason(string address, string reason) => Assert.That(
+        () => Place(address),
+        Throws.ArgumentException.With.Message.Contains(reason).And.Message.Contains("Allowed are"));
+
+    [Test]
     public void Parse_WithARuntimeDirectory_NamesTheOption() => Assert.That(
         () => RendezvousAddress.Parse("shm://name", "/run/app", "Listen.RuntimeDirectory"),
         Throws.ArgumentException.With.Message.StartsWith("Listen.RuntimeDirectory is '/run/app'"));

@@ -1,83 +1,46 @@
-using System.Collections.Concurrent;
-using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
-using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Windows;
 
-/// <summary>A door of a new name with its thread, and pairs of wires that came through it.</summary>
+/// <summary>A pair of wires that came through a door of its own.</summary>
 [SupportedOSPlatform("windows")]
-internal sealed class PipePair : IDisposable
+internal sealed class PipePair : WirePair
 {
-    private readonly BlockingCollection<Wire> _accepted = [];
+    private readonly TestDoor _door;
 
     public PipePair()
+        : this(new TestDoor())
     {
-        Address = NewAddress();
-        Door = HostSystem.Current.Listen(Address, AccessPolicy.OwnUserOnly, NullLogger.Instance);
-        DoorThread = new PollThread(isDoor: true);
-        DoorThread.Add(Door.Listening, _ => Accept());
-        (Client, Server) = Connect();
     }
 
-    public RendezvousAddress Address { get; }
+    private PipePair(TestDoor door)
+        : base(door.Connect()) => _door = door;
 
-    public Door Door { get; }
+    public RendezvousAddress Address => _door.Address;
 
-    public PollThread DoorThread { get; }
+    public Door Door => _door.Door;
 
-    public Wire Client { get; }
+    public PollThread DoorThread => _door.Thread;
 
-    public Wire Server { get; }
+    public Wire Client => ClientWire;
 
-    public static RendezvousAddress NewAddress() => RendezvousAddress.Parse($"shm://test-{Guid.NewGuid():N}", null);
+    public Wire Server => ServerWire;
+
+    public static RendezvousAddress NewAddress() => TestAddress.New();
 
     public static Task<Wire> ConnectAsync(RendezvousAddress address, CancellationToken token = default) =>
-        HostSystem.Current.ConnectAsync(address, NullLogger.Instance, token);
+        TestDoor.ConnectAsync(address, token);
 
-    public (Wire Client, Wire Server) Connect()
+    public (Wire Client, Wire Server) Connect() => _door.Connect();
+
+    /// <summary>Returns the wire of the client that has come next.</summary>
+    public Wire Take() => _door.Take();
+
+    public override void Dispose()
     {
-        Wire client = ConnectAsync(Address).Bounded().GetAwaiter().GetResult();
-        Assert.That(_accepted.TryTake(out Wire? server, Timeouts.Wait));
-        return (client, server!);
-    }
-
-    /// <summary>Receives just so many bytes, waiting for them as a client does.</summary>
-    public static byte[] Receive(Wire wire, int count, List<SafeHandle>? handles = null)
-    {
-        byte[] bytes = new byte[count];
-        long start = Environment.TickCount64;
-        for (int received = 0; received < count;)
-        {
-            int now = wire.Receive(bytes.AsSpan(received), handles ?? []);
-            Assert.That(now, Is.Not.Zero, "The wire has ended.");
-            received += Math.Max(0, now);
-            Assert.That(Environment.TickCount64 - start, Is.LessThan(Timeouts.Wait.TotalMilliseconds));
-            if (now < 0)
-            {
-                wire.IsReadable(2);
-            }
-        }
-
-        return bytes;
-    }
-
-    public void Dispose()
-    {
-        Door.EndListening();
-        DoorThread.Remove(Door.Listening);
-        DoorThread.Dispose();
-        Door.Remove();
-        Client.Dispose();
-        Server.Dispose();
-    }
-
-    private void Accept()
-    {
-        while (Door.TryAccept(Door.Listening, out _, out _) is { } wire)
-        {
-            _accepted.Add(wire);
-        }
+        _door.Dispose();
+        base.Dispose();
     }
 }

@@ -128,8 +128,12 @@ public sealed unsafe class PipeWireTests : IDisposable
 
     [TestCase(-1L)] // the process
     [TestCase(-2L)] // its thread
+    [TestCase(-3L)] // its session
     [TestCase(-4L)] // its token
+    [TestCase(-5L)] // the token of its thread
+    [TestCase(-6L)] // the token that counts
     [TestCase(0L)]
+    [TestCase(uint.MaxValue + 1L)]
     [TestCase(long.MaxValue)]
     public void Receive_OfAPseudoHandle_Fails(long value) => AssertRefused([value], "none of a handle");
 

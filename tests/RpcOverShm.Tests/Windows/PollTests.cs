@@ -1,5 +1,6 @@
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
+using RpcOverShm.Tests.Systems;
 
 namespace RpcOverShm.Tests.Windows;
 
@@ -83,32 +84,40 @@ public sealed class PollTests(bool isDoor) : IDisposable
         Assert.That(_told.Wait(50), Is.False);
     }
 
+    // At a port nobody would know of a read that begins then, and of its memory.
     [Test]
-    public void Wait_WithTheEndOfAProcess_TellsIt()
+    public void Remove_BeforeTheBytesWereReceived_LetsNoReadBegin()
     {
-        using var child = PeerOfTest.Start();
-        using WatchedProcess process = child.Open();
-        _poll.Add(process, _ => _told.Release());
-        Assert.That(_told.Wait(20), Is.False);
-
-        child.Kill();
-
+        Server.Send([1], []);
+        _poll.Add(Client, _ => _told.Release());
         AssertTold();
-        Assert.That(process.HasExited);
-        _poll.Remove(process);
+
+        _poll.Remove(Client);
+
+        Assert.That(Client.Receive(new byte[64], []), Is.EqualTo(1));
+        Assert.That(Client.Receive(new byte[64], []), Is.EqualTo(isDoor ? -1 : 0));
     }
 
     [Test]
-    public void Add_OfAProcessThatHasEnded_TellsIt()
+    public void IsAtEnd_WithAPollThatIsBusy_IsTrue()
     {
-        using var child = PeerOfTest.Start();
-        using WatchedProcess process = child.Open();
-        child.Kill();
-
-        _poll.Add(process, _ => _told.Release());
-
+        using var isOver = new ManualResetEventSlim();
+        _poll.Add(Client, _ =>
+        {
+            if (PollReceive() > 0)
+            {
+                _told.Release();
+                SpinWait.SpinUntil(() => isOver.IsSet, Timeouts.Wait);
+            }
+        });
+        Server.Send([1], []);
         AssertTold();
-        _poll.Remove(process);
+        Assert.That(Client.IsAtEnd, Is.False);
+
+        Server.Dispose();
+
+        Assert.That(() => Client.IsAtEnd, Is.True.After(20_000, 10));
+        isOver.Set();
     }
 
     [Test]

@@ -99,6 +99,18 @@ public unsafe class SectionMemoryTests
     }
 
     [Test]
+    public void Open_OfASectionOfAnImage_Fails()
+    {
+        using FileStream file = File.OpenRead(Environment.ProcessPath!);
+        KernelHandle section = Handles.SectionOf(file, Handles.SectionImage);
+        Assert.That(section.IsInvalid, Is.False);
+
+        Assert.That(
+            () => SectionMemory.Open(section, Bytes),
+            Throws.TypeOf<SegmentException>().With.Message.Contains("memory of the page file"));
+    }
+
+    [Test]
     public void Open_OfAnotherObject_FailsAndClosesTheHandle()
     {
         KernelHandle handle = KernelHandle.CreateEvent();

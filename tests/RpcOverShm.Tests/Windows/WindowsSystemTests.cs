@@ -31,6 +31,14 @@ public class WindowsSystemTests
     }
 
     [Test]
+    public void Texts_OfTheSystem_AreNotThoseOfLinux()
+    {
+        Assert.That(AccessPolicy.OwnUserOnly.Describe(), Does.EndWith(" and of LocalSystem"));
+        Assert.That(System.HandlesName, Is.EqualTo("handles"));
+        Assert.That(System.OwnUser.ClaimValueType, Does.EndWith("#sid"));
+    }
+
+    [Test]
     public void ThreadTime_OfAThreadThatWorks_Grows()
     {
         long before = System.ThreadTime;
