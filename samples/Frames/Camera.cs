@@ -35,10 +35,7 @@ internal static class Camera
         CallInvoker filter = channel.CreateCallInvoker();
 
         // The first frames make the memory for all others, and are not timed.
-        for (int i = 0; i < InFlight; i++)
-        {
-            await SendOneAsync(channel, filter, i);
-        }
+        await Task.WhenAll(Enumerable.Range(0, InFlight).Select(i => SendOneAsync(channel, filter, i)));
 
         long begun = Stopwatch.GetTimestamp();
         var calls = new Queue<Task>();

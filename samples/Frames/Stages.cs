@@ -13,8 +13,10 @@ internal static class Stages
     private static readonly TimeSpan s_longestStart = TimeSpan.FromSeconds(30);
 
     /// <summary>The method of each stage. The answer is empty, and comes when the frame is through the rest.</summary>
+    #region method
     public static Method<ShmPayload, ShmPayload> Show { get; } = new(
         MethodType.Unary, "rpcovershm.samples.Stage", "Show", ShmPayload.Marshaller, ShmPayload.Marshaller);
+    #endregion
 
     #region options
     public static ShmChannelOptions Options(bool lends) => new()

@@ -35,18 +35,19 @@ public sealed class ShmLoanOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 256 MiB. The memory comes in files of 1 MiB, 2 MiB and so on, when a payload needs one, and stays
-    /// until the connection ends and the last payload is disposed. When it is used up, renting fails with
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>: payloads were not disposed, here or by the peer. Payloads
-    /// in memory that the peer does not map are copied.
+    /// until the connection ends and the last payload is disposed. When what is rented, or not returned by the peer,
+    /// uses it up, renting fails with <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>: payloads were not disposed,
+    /// here or by the peer. A payload that is larger than this is private memory, and copied; so is one in memory that
+    /// the peer does not map.
     /// </remarks>
     public long MaxConnectionSize { get; set; } = ShmDefaults.MaxLoanConnectionSize;
 
     /// <summary>
-    /// Gets or sets the memory, in bytes, that all connections of the process may have made and mapped for payloads
-    /// when one of this channel or server needs more; 1 MiB or more.
+    /// Gets or sets the memory, in bytes, that all connections of the process may have made for payloads when one of
+    /// this channel or server needs more, and as much again that they may map of their peers'; 1 MiB or more.
     /// <para>Null means a quarter of the memory that is available to the process.</para>
     /// </summary>
-    /// <remarks>Defaults to null. The effects are those of <see cref="MaxConnectionSize"/>.</remarks>
+    /// <remarks>Defaults to null. Beyond it, payloads are private memory, and are copied.</remarks>
     public long? MaxSize { get; set; }
 
     /// <summary>Returns the checked limits; null without loans.</summary>

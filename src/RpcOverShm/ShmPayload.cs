@@ -202,7 +202,12 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
 
     /// <summary>Returns a copy of the bytes in one array.</summary>
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
-    public byte[] ToArray() => Bytes.ToArray();
+    public byte[] ToArray()
+    {
+        byte[] copy = Bytes.ToArray();
+        GC.KeepAlive(this); // the bytes may be of the peer until this payload is collected
+        return copy;
+    }
 
     /// <summary>Returns the memory to the pool; safe to call repeatedly and from any thread.</summary>
     public void Dispose()

@@ -126,8 +126,14 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     {
         if (DetachPiece() is { } piece)
         {
-            Write(piece.UsedBytes);
-            piece.EndUse();
+            try
+            {
+                Write(piece.UsedBytes);
+            }
+            finally
+            {
+                piece.EndUse();
+            }
         }
     }
 

@@ -43,7 +43,8 @@ internal static class MessageInspection
             inner.ContextualSerializer,
             context =>
             {
-                ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes();
+                // The observer and the method see the same bytes, also if the peer has lent them and changes them.
+                ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes().ToPrivate();
                 try
                 {
                     Show(observer, origin, next++, bytes.AsSequence());

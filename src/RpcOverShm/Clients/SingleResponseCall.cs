@@ -149,9 +149,22 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             message.Release();
         }
-        else if (BeginInbound().AddLoaned(message, recordBytes, flags) is { } problem)
+        else
         {
-            Finish(problem, isCancel: true);
+            InboundMessages inbound = BeginInbound();
+            Status? problem = inbound.AddLoaned(message, recordBytes, flags);
+
+            // StoreLoad: a thread that ends the call stores the outcome and then looks for messages to abort. One of
+            // the two finds this one, which would otherwise stay with the peer as lent.
+            Interlocked.MemoryBarrier();
+            if (IsFinished)
+            {
+                inbound.Abort();
+            }
+            else if (problem is not null)
+            {
+                Finish(problem.Value, isCancel: true);
+            }
         }
     }
 

@@ -40,8 +40,11 @@ internal sealed partial class FrameReceiver
             throw new ProtocolException("The peer sent a reference on a connection without loans.");
         }
 
-        payload = CopyHead(payload);
-        var reference = LoanReference.Decode(payload);
+        // Copied, because the peer could change it between its check and its use.
+        Span<byte> copy = stackalloc byte[LoanReference.SizeBytes];
+        int length = Math.Min(payload.Length, copy.Length);
+        payload[..length].CopyTo(copy);
+        var reference = LoanReference.Decode(copy[..length]);
         payload = payload[LoanReference.SizeBytes..];
         if (payload.Length + reference.Length != frame.Argument)
         {

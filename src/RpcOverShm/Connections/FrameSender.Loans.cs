@@ -24,6 +24,7 @@ internal sealed partial class FrameSender
     {
         wholeLength = message.Length;
         lent = message.Piece as LentPiece;
+        message.Reserve(LoanReference.SizeBytes); // so that nothing fails once it is lent
         if (lent is null
             || message.WrittenSpan.Length + LoanReference.SizeBytes > FrameWriter.MostReferenceBytes
             || _link.Loans?.Lent.TryLend(lent, out LoanReference reference) != true)
@@ -47,14 +48,23 @@ internal sealed partial class FrameSender
         int wholeLength,
         out OutboundFrame? queued)
     {
-        bool isSent = TrySendReference(call, flags | FrameFlags.Loaned, record, lent, wholeLength, out queued);
+        bool isSent = false;
+        queued = null;
+        try
+        {
+            isSent = TrySendReference(call, flags | FrameFlags.Loaned, record, lent, wholeLength, out queued);
+        }
+        finally
+        {
+            if (!isSent && queued is null)
+            {
+                lent.EndFrame(isSent: false);
+            }
+        }
+
         if (queued is not null)
         {
             SendReady(call);
-        }
-        else
-        {
-            lent.EndFrame(isSent);
         }
 
         return isSent;
@@ -77,7 +87,11 @@ internal sealed partial class FrameSender
 
         bool isSent = _queue.CanSendNow(call)
             && _writer.TryWriteReference(call, flags, record.WrittenSpan, wholeLength);
-        if (!isSent)
+        if (isSent)
+        {
+            lent.EndFrame(isSent: true); // before the peer sees the record, which it may return at once
+        }
+        else
         {
             byte[] buffer = record.Detach(out int length);
             queued = new OutboundFrame(FrameKind.Message, flags, buffer, length)

@@ -40,36 +40,28 @@ internal sealed partial class PeerLink
     /// <exception cref="ProtocolException">The notice is not allowed, or has not exactly one descriptor.</exception>
     private bool TryReceiveFile(ref ReadOnlySpan<byte> bytes)
     {
-        try
+        if (bytes.IsEmpty && _noticeBytes == 0)
         {
-            if (bytes.IsEmpty && _noticeBytes == 0)
-            {
-                return _passed.Count == 0 ? true : throw WrongPassing();
-            }
-
-            if (Loans is null || (_noticeBytes == 0 && bytes[0] != FileNotice.Type))
-            {
-                return _passed.Count == 0 ? false : throw WrongPassing();
-            }
-
-            int count = Math.Min(bytes.Length, _notice.Length - _noticeBytes);
-            bytes[..count].CopyTo(_notice.AsSpan(_noticeBytes));
-            bytes = bytes[count..];
-            _noticeBytes += count;
-            if (_noticeBytes == _notice.Length)
-            {
-                _noticeBytes = 0;
-                PeerFile file = Loans.Borrowed.Add(FileNotice.Decode(_notice));
-                Loans.BeginMap(file, TakePassed());
-            }
-
-            return true;
+            return _passed.Count == 0 ? true : throw WrongPassing();
         }
-        catch
+
+        if (Loans is null || (_noticeBytes == 0 && bytes[0] != FileNotice.Type))
         {
-            DropPassed();
-            throw;
+            return _passed.Count == 0 ? false : throw WrongPassing();
         }
+
+        int count = Math.Min(bytes.Length, _notice.Length - _noticeBytes);
+        bytes[..count].CopyTo(_notice.AsSpan(_noticeBytes));
+        bytes = bytes[count..];
+        _noticeBytes += count;
+        if (_noticeBytes == _notice.Length)
+        {
+            _noticeBytes = 0;
+            PeerFile file = Loans.Borrowed.Add(FileNotice.Decode(_notice));
+            Loans.BeginMap(file, TakePassed());
+        }
+
+        return true;
     }
 
     // A notice is sent by one call, and the system takes so few bytes whole.
@@ -77,7 +69,6 @@ internal sealed partial class PeerLink
     {
         if (_noticeBytes > 0)
         {
-            DropPassed();
             throw new ProtocolException($"The peer passed a data file with {_noticeBytes} bytes of its notice.");
         }
     }
@@ -89,6 +80,7 @@ internal sealed partial class PeerLink
         return handle;
     }
 
+    // A close that the peer can make last must not be left to the thread of the finalizers.
     private void DropPassed()
     {
         _passed.ForEach(ForeignHandles.Shared.Close);

@@ -67,6 +67,10 @@ internal sealed partial class PeerLink
                 OnPeerGone();
             }
         }
+        catch (SegmentException exception) when (exception.IsShortage)
+        {
+            Close(new CloseReason(CloseKind.NoResources, exception.Message, exception));
+        }
         catch (Exception exception) when (exception is ProtocolException or SegmentException)
         {
             _last?.Dispose();
@@ -76,6 +80,13 @@ internal sealed partial class PeerLink
         {
             // A reset is an end like any other; a disposed socket means that this side has closed the link.
             OnPeerGone();
+        }
+        finally
+        {
+            if (IsClosed || IsPeerGone)
+            {
+                DropPassed();
+            }
         }
     }
 
@@ -154,18 +165,10 @@ internal sealed partial class PeerLink
 
     private int Receive(Span<byte> buffer)
     {
-        try
-        {
-            int received = _wire.Receive(buffer, _passed);
-            return _passed.Count == 0 || Loans is not null
-                ? received
-                : throw new ProtocolException("The peer passed a descriptor after the handshake.");
-        }
-        catch
-        {
-            DropPassed();
-            throw;
-        }
+        int received = _wire.Receive(buffer, _passed);
+        return _passed.Count == 0 || Loans is not null
+            ? received
+            : throw new ProtocolException("The peer passed a descriptor after the handshake.");
     }
 
     private void CountRings(int count)

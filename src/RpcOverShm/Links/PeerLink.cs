@@ -347,7 +347,8 @@ internal sealed partial class PeerLink
             _own.Dispose();
             _peer.Dispose();
             _signal.Dispose();
-            Loans?.Close();
+            DropPassed();
+            Loans?.BeginClose();
             OnUnmapped?.Invoke();
         }
     }

@@ -8,14 +8,13 @@ internal sealed class LentPiece(LoanPool pool, LoanPlace place, int length)
 
     public LoanPlace Place => place;
 
-    /// <summary>Ends the use of a frame, and its loan unless it was sent: the peer has that one now.</summary>
+    /// <summary>
+    /// Ends the use of a frame, and its loan unless it is sent: the peer has that one then. Before the record is
+    /// published.
+    /// </summary>
     public void EndFrame(bool isSent)
     {
-        if (!isSent)
-        {
-            pool.Unlend(this);
-        }
-
+        pool.OnFrameEnded(place, isSent);
         EndUse();
     }
 

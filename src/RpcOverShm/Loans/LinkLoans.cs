@@ -30,7 +30,7 @@ internal sealed class LinkLoans
         (_logger, _connectionId, _peer) = (logger, connectionId, peer);
         _quota = new LoanQuota(limits);
         Lent = new LoanPool(_quota, offer, LogShortage) { OnLeaked = OnLeaked };
-        Borrowed = new PeerLoans(new LoanQuota(limits)) { OnLeaked = OnLeaked };
+        Borrowed = new PeerLoans(new LoanQuota(limits, isOfPeer: true)) { OnLeaked = OnLeaked };
     }
 
     /// <summary>The loans of this side to the peer.</summary>
@@ -47,7 +47,7 @@ internal sealed class LinkLoans
     /// </summary>
     public string ReportLimit(int length)
     {
-        (string option, long limit) = _quota.Tightest;
+        (string option, long limit) = (LoanLimits.ConnectionOption, _quota.PerConnection);
         long taken = Lent.TakenBytes;
         long lent = Lent.LentBytes;
         LimitEvents.Reached(_logger, option, limit, $"{_peer}: a payload of {length} bytes could not be rented.");
@@ -60,8 +60,13 @@ internal sealed class LinkLoans
     public void BeginMap(PeerFile file, SafeHandle handle) =>
         PoolWork.Queue(static work => work.Map(), new Mapping(this, file, handle));
 
-    /// <summary>Ends all loans with the link.</summary>
-    public void Close()
+    /// <summary>
+    /// Ends all loans with the link, on a pool thread: to unmap large files takes milliseconds, and the last user of a
+    /// link may be an event loop.
+    /// </summary>
+    public void BeginClose() => PoolWork.Queue(static loans => loans.Close(), this);
+
+    private void Close()
     {
         Lent.Close();
         Borrowed.Close();
@@ -70,7 +75,7 @@ internal sealed class LinkLoans
     private void OnLeaked(int length)
     {
         Interlocked.Increment(ref _leaks);
-        ShmLog.PayloadLeaked(_logger, _connectionId, _peer, length);
+        DeferredLog.Write(_logger, log => ShmLog.PayloadLeaked(log, _connectionId, _peer, length));
     }
 
     private void LogShortage(string reason)

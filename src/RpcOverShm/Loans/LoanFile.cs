@@ -91,4 +91,7 @@ internal sealed class LoanPlace(LoanFile file, int block, int blocks)
 
     /// <summary>The references that the peer has, and those of frames that wait.</summary>
     public int Loans { get; set; }
+
+    /// <summary>Those of frames that wait: the peer cannot return them yet.</summary>
+    public int Waiting { get; set; }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Numerics;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
@@ -22,11 +23,16 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     private readonly UninterruptibleLock _lock = new();
     private readonly UninterruptibleLock _making = new();
     private readonly List<LoanFile> _files = []; // by number
+    private int _loans;   // of all places
     private bool _isOver; // the link has ended
     private bool _isComplete; // no more files are made
+    private long _notBefore;  // time stamp of the next try to make one
 
     /// <summary>Called on a pool thread with the length of a piece that was never disposed.</summary>
     public required Action<int> OnLeaked { get; init; }
+
+    /// <summary>The time without new files after one that could not be made or passed.</summary>
+    public TimeSpan PauseAfterFailure { get; init; } = TimeSpan.FromSeconds(1);
 
     /// <summary>The bytes of the pieces that the peer has.</summary>
     public long LentBytes => Sum(static place => place.Loans > 0);
@@ -61,16 +67,17 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
         }
 
         int blocks = (int)(((long)length + LoanReference.BlockBytes - 1) / LoanReference.BlockBytes);
-        LoanPlace? place = TryTakePlace(blocks, out bool mayMakeFile);
+        LoanPlace? place = TryTakePlace(blocks, out bool mayMakeFile, out _);
         LoanRent result = LoanRent.Private;
         if (place is null && mayMakeFile)
         {
             using (_making.Enter())
             {
-                place = TryTakePlace(blocks, out mayMakeFile); // another thread may have made a file meanwhile
+                // Another thread may have made a file meanwhile.
+                place = TryTakePlace(blocks, out mayMakeFile, out long taken);
                 if (place is null && mayMakeFile)
                 {
-                    result = TryMakeFile(blocks, out place);
+                    result = TryMakeFile(blocks, taken, out place);
                 }
             }
         }
@@ -99,24 +106,31 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
         using (_lock.Enter())
         {
-            if (_isOver || place.File.State != LoanFileState.Mapped)
+            if (_isOver || place.File.State != LoanFileState.Mapped || _loans == LoanReference.MostOnLoan)
             {
                 return false;
             }
 
+            _loans++;
             place.Loans++;
+            place.Waiting++;
             return true;
         }
     }
 
-    /// <summary>Takes back a reference whose frame was not sent.</summary>
-    public void Unlend(LentPiece piece)
+    /// <summary>Counts a reference as one that the peer has, or takes it back. The caller has a use of the piece.</summary>
+    public void OnFrameEnded(LoanPlace place, bool isSent)
     {
         using (_lock.Enter())
         {
             if (!_isOver)
             {
-                piece.Place.Loans--; // its own use keeps the place
+                place.Waiting--;
+                if (!isSent)
+                {
+                    place.Loans--;
+                    _loans--;
+                }
             }
         }
     }
@@ -138,13 +152,14 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                 var returned = ReturnedPiece.Decode(entries);
                 LoanPlace? place =
                     returned.File < _files.Count ? _files[(int)returned.File].Find(returned.Block) : null;
-                if (place is null or { Loans: 0 })
+                if (place is null || place.Loans == place.Waiting)
                 {
                     throw new ProtocolException(
                         $"The peer returned block {returned.Block} of file {returned.File}, which is not on loan.");
                 }
 
                 place.Loans--;
+                _loans--;
                 FreeIfIdle(place);
             }
         }
@@ -154,9 +169,11 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     /// <exception cref="ProtocolException">No such file waits for an answer.</exception>
     public void OnAnswer(uint number, bool isMapped)
     {
+        LoanFile? file;
+        bool isUnused;
         using (_lock.Enter())
         {
-            LoanFile? file = number < _files.Count ? _files[(int)number] : null;
+            file = number < _files.Count ? _files[(int)number] : null;
             if (file is not { State: LoanFileState.Offered })
             {
                 throw new ProtocolException($"The peer answered for file {number}, which waits for no answer.");
@@ -164,6 +181,12 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
             file.State = isMapped ? LoanFileState.Mapped : LoanFileState.Refused;
             _isComplete |= !isMapped;
+            isUnused = !isMapped && file is { IsEmpty: true, IsPassed: true };
+        }
+
+        if (isUnused)
+        {
+            Unmap(file);
         }
     }
 
@@ -188,7 +211,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                     FreeIfIdle(place);
                 }
 
-                if (file is { IsEmpty: true, IsPassed: true })
+                if (file is { IsEmpty: true, IsPassed: true, State: not LoanFileState.Refused })
                 {
                     unused.Add(file);
                 }
@@ -206,7 +229,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
         {
             place.IsUsed = false;
             FreeIfIdle(place);
-            isLast = _isOver && place.File.IsEmpty;
+            isLast = place.File.IsEmpty && (_isOver || place.File.State == LoanFileState.Refused);
         }
 
         if (isLast)
@@ -223,11 +246,12 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
         }
     }
 
-    private LoanPlace? TryTakePlace(int blocks, out bool mayMakeFile)
+    private LoanPlace? TryTakePlace(int blocks, out bool mayMakeFile, out long taken)
     {
         using (_lock.Enter())
         {
-            mayMakeFile = !_isComplete;
+            taken = 0;
+            mayMakeFile = !_isComplete && Stopwatch.GetTimestamp() >= _notBefore;
             foreach (LoanFile file in _files)
             {
                 if (!_isOver
@@ -238,42 +262,74 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                 }
             }
 
+            taken = SumUnderLock(static _ => true);
             return null;
         }
     }
 
     // Under the lock for new files.
-    private LoanRent TryMakeFile(int blocks, out LoanPlace? place)
+    private LoanRent TryMakeFile(int blocks, long taken, out LoanPlace? place)
     {
         place = null;
         long least = (long)blocks * LoanReference.BlockBytes;
         int number = _files.Count;
-        long last = number > 0 ? _files[^1].Memory.SizeBytes : 0;
-        long wanted = Math.Max(Math.Max(SmallestFile, 2 * last), (long)BitOperations.RoundUpToPowerOf2((ulong)least));
-        long size = number == FileNotice.MostFiles || least > FileNotice.LargestFile
-            ? 0
-            : quota.Take(Math.Min(wanted, FileNotice.LargestFile), least, LoanReference.BlockBytes);
-        if (size == 0)
+        if (number == FileNotice.MostFiles || least > FileNotice.LargestFile)
         {
-            return LoanRent.LimitReached;
+            return Copied($"a connection has {FileNotice.MostFiles} files of at most {FileNotice.LargestFile} bytes.");
         }
 
-        LoanFile? file = TryCreate((uint)number, size);
-        bool isPassed = file is not null && TryOffer(file);
-        using (_lock.Enter())
+        long last = number > 0 ? _files[^1].Memory.SizeBytes : 0;
+        long wanted = Math.Max(Math.Max(SmallestFile, 2 * last), (long)BitOperations.RoundUpToPowerOf2((ulong)least));
+        long size = quota.Take(Math.Min(wanted, FileNotice.LargestFile), least, LoanReference.BlockBytes);
+        if (size == 0)
         {
-            if (isPassed && !_isOver)
+            // Only what is rented and not given back is the user's to change.
+            bool isRentedOut = least <= quota.PerConnection && taken + least > quota.PerConnection;
+            return isRentedOut ? LoanRent.LimitReached : Copied(quota.Describe());
+        }
+
+        LoanFile? file = null;
+        try
+        {
+            file = TryCreate((uint)number, size);
+            bool isPassed = file is not null && TryOffer(file);
+            using (_lock.Enter())
             {
-                file!.IsPassed = true;
-                place = file.TryTake(blocks);
-                return LoanRent.Piece;
+                if (isPassed && !_isOver)
+                {
+                    file!.IsPassed = true;
+                    place = file.TryTake(blocks);
+                    return LoanRent.Piece;
+                }
             }
 
+            return LoanRent.Private;
+        }
+        finally
+        {
+            if (place is null)
+            {
+                Drop(file, size);
+            }
+        }
+    }
+
+    // Not tried again at once: each rent would make and drop a file of the same size.
+    private void Drop(LoanFile? file, long size)
+    {
+        using (_lock.Enter())
+        {
+            _notBefore = Stopwatch.GetTimestamp() + (long)(PauseAfterFailure.TotalSeconds * Stopwatch.Frequency);
             _files.Remove(file!);
         }
 
         file?.Memory.Dispose();
         quota.Give(size);
+    }
+
+    private LoanRent Copied(string reason)
+    {
+        onShortage(reason);
         return LoanRent.Private;
     }
 
@@ -302,6 +358,11 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
         {
             bool isPassed = offer(new FileNotice(file.Number, file.Memory.SizeBytes), file.Memory.Handle);
             file.Memory.ReleaseHandle();
+            if (!isPassed)
+            {
+                onShortage("The peer does not read its socket, or the connection has ended.");
+            }
+
             return isPassed;
         }
         catch (SegmentException exception)
@@ -322,9 +383,12 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     {
         using (_lock.Enter())
         {
-            return _files.Sum(file => file.Places.Where(isCounted).Sum(place => place.SizeBytes));
+            return SumUnderLock(isCounted);
         }
     }
+
+    private long SumUnderLock(Func<LoanPlace, bool> isCounted) =>
+        _files.Sum(file => file.Places.Where(isCounted).Sum(place => place.SizeBytes));
 }
 
 /// <summary>The result of a rent of memory.</summary>

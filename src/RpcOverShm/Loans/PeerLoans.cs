@@ -16,6 +16,7 @@ internal sealed class PeerLoans(LoanQuota quota)
     private readonly List<PeerFile> _files = []; // by number
     private readonly Queue<(uint Number, bool IsMapped)> _answers = new();
     private readonly Queue<ReturnedPiece> _returned = new();
+    private int _holds; // of all files
     private volatile bool _hasNews;
     private bool _isOver; // the link has ended
 
@@ -44,6 +45,17 @@ internal sealed class PeerLoans(LoanQuota quota)
 
     /// <summary>The bytes of the pieces that this side holds.</summary>
     public long HeldBytes { get; private set; }
+
+    private bool IsOver
+    {
+        get
+        {
+            using (_lock.Enter())
+            {
+                return _isOver;
+            }
+        }
+    }
 
     /// <summary>Adds a file that the peer has announced, which is then to be mapped. One thread at a time.</summary>
     /// <exception cref="ProtocolException">It is not the next number.</exception>
@@ -107,6 +119,12 @@ internal sealed class PeerLoans(LoanQuota quota)
                 throw new ProtocolException($"The peer refers to file {reference.File}, which is not mapped.");
             }
 
+            if (_holds + _returned.Count == LoanReference.MostOnLoan)
+            {
+                throw new ProtocolException(
+                    $"The peer sent a reference beyond {LoanReference.MostOnLoan} that it did not get back.");
+            }
+
             long end = ((long)reference.Block * LoanReference.BlockBytes) + reference.Length;
             if (end > file.Notice.SizeBytes)
             {
@@ -115,6 +133,7 @@ internal sealed class PeerLoans(LoanQuota quota)
                     + $"which has {file.Notice.SizeBytes} bytes.");
             }
 
+            _holds++;
             file.Holds++;
             HeldBytes += reference.Length;
             return new BorrowedPiece(this, file, reference);
@@ -128,6 +147,7 @@ internal sealed class PeerLoans(LoanQuota quota)
         bool isNews;
         using (_lock.Enter())
         {
+            _holds--;
             file.Holds--;
             HeldBytes -= reference.Length;
             isUnmapped = _isOver && file.Holds == 0;
@@ -230,20 +250,24 @@ internal sealed class PeerLoans(LoanQuota quota)
     private string? TryMap(PeerFile file, SafeHandle handle)
     {
         long size = file.Notice.SizeBytes;
-        if (quota.Take(size, size, LoanReference.BlockBytes) == 0)
+        if (IsOver || quota.Take(size, size, LoanReference.BlockBytes) == 0)
         {
             ForeignHandles.Shared.Close(handle);
-            return quota.Describe();
+            return IsOver ? "the connection has ended." : quota.Describe();
         }
 
+        MappedMemory? memory = null;
         try
         {
-            file.Memory = HostSystem.Current.OpenMemory(handle, size, size);
-            file.Memory.ReleaseHandle();
+            memory = HostSystem.Current.OpenMemory(handle, size, size);
+            memory.CheckRest(); // all of it, and not only what has no need to wait
+            memory.ReleaseHandle();
+            file.Memory = memory;
             return null;
         }
-        catch (SegmentException exception)
+        catch (Exception exception) when (exception is SegmentException or IOException or OutOfMemoryException)
         {
+            memory?.Dispose();
             quota.Give(size);
             return exception.Message;
         }

@@ -19,6 +19,9 @@ internal readonly record struct LoanReference(uint File, uint Block, uint Length
     /// <summary>The bytes of a block: pieces begin at multiples of this.</summary>
     public const int BlockBytes = 64 << 10;
 
+    /// <summary>The references that a side has sent and not got back, at most: further messages go as bytes.</summary>
+    public const int MostOnLoan = 16 << 10;
+
     /// <summary>Decodes the reference that a payload begins with.</summary>
     /// <exception cref="ProtocolException">There are too few bytes, or a field is not allowed.</exception>
     public static LoanReference Decode(ReadOnlySpan<byte> payload)

@@ -66,13 +66,64 @@ public class LoanPoolTests
     }
 
     [Test]
-    public void Rent_BeyondTheLimitOfTheProcess_IsRefused()
+    public void Rent_BeyondTheLimitOfTheProcess_IsPrivate()
     {
         using var sides = new LoanSides(processLimit: _before + (2 * MiB));
         using LentPiece one = sides.Rent(MiB);
 
-        Assert.That(sides.Pool.TryRent(MiB + 1, out _), Is.EqualTo(LoanRent.LimitReached));
+        Assert.That(sides.Pool.TryRent(MiB + 1, out _), Is.EqualTo(LoanRent.Private));
+        Assert.That(sides.Problems.Single(), Does.Contain(LoanLimits.ProcessOption));
         sides.Rent(MiB).Dispose();
+    }
+
+    [Test]
+    public void Rent_OfMoreThanTheLimit_IsPrivate()
+    {
+        Assert.That(Pool.TryRent((64 * MiB) + 1, out _), Is.EqualTo(LoanRent.Private));
+        Assert.That(_sides.Problems.Single(), Does.Contain(LoanLimits.ConnectionOption));
+    }
+
+    [Test]
+    public void Rent_OfWhatFilesHaveInPieces_IsPrivate()
+    {
+        LentPiece[] pieces = [_sides.Rent(16 * MiB), _sides.Rent(16 * MiB)];
+        Array.ForEach(pieces, static piece => piece.Dispose());
+
+        Assert.That(Pool.TryRent(33 * MiB, out _), Is.EqualTo(LoanRent.Private), "Nothing is rented.");
+    }
+
+    [Test]
+    public void TakeBack_OfWhatIsNotSentYet_IsAViolation()
+    {
+        using LentPiece piece = _sides.Rent(MiB);
+        _sides.MapFiles();
+        Assert.That(piece.TryAddUse());
+        Assert.That(Pool.TryLend(piece, out _));
+
+        Assert.That(() => Pool.TakeBack(new byte[8]), Throws.TypeOf<ProtocolException>());
+        piece.EndFrame(isSent: true);
+        Pool.TakeBack(new byte[8]);
+        Assert.That(Pool.LentBytes, Is.Zero);
+    }
+
+    [Test]
+    public void Lend_BeyondTheMost_IsRefusedAndABorrowIsAViolation()
+    {
+        using LentPiece piece = _sides.Rent(64 << 10);
+        _sides.MapFiles();
+        var borrowed = new List<BorrowedPiece>();
+        for (int i = 0; i < LoanReference.MostOnLoan; i++)
+        {
+            borrowed.Add(_sides.Lend(piece));
+        }
+
+        Assert.That(Pool.TryLend(piece, out LoanReference reference), Is.False);
+        Assert.That(() => _sides.Peer.Borrow(reference), Throws.TypeOf<ProtocolException>());
+        borrowed[0].Dispose();
+        Assert.That(() => _sides.Peer.Borrow(reference), Throws.TypeOf<ProtocolException>(), "It is not returned yet.");
+        _sides.CarryBack();
+        _sides.Lend(piece).Dispose();
+        borrowed.ForEach(static one => one.Dispose());
     }
 
     [Test]
@@ -194,6 +245,9 @@ public class LoanPoolTests
 
         Assert.That(problems.Single(), Does.Contain(LoanLimits.ConnectionOption));
         Assert.That(sides.Pool.TryLend(refused, out _), Is.False);
+        long before = LoanQuota.ProcessBytes;
+        refused.Dispose();
+        Assert.That(before - LoanQuota.ProcessBytes, Is.EqualTo(sides.Files[^1]), "The refused file is gone.");
         Assert.That(sides.Pool.TryRent(2 * MiB, out _), Is.EqualTo(LoanRent.Private));
         sides.Lend(old).Dispose();
         sides.Rent(64 << 10).Dispose();

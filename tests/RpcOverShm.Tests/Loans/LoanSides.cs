@@ -19,8 +19,9 @@ internal sealed class LoanSides : IDisposable
         Pool = new LoanPool(new LoanQuota(new LoanLimits(lenderLimit, process)), Pass, Problems.Add)
         {
             OnLeaked = Leaks.Add,
+            PauseAfterFailure = TimeSpan.Zero,
         };
-        Peer = new PeerLoans(new LoanQuota(new LoanLimits(borrowerLimit, process))) { OnLeaked = Leaks.Add };
+        Peer = new PeerLoans(new LoanQuota(new LoanLimits(borrowerLimit, process), isOfPeer: true)) { OnLeaked = Leaks.Add };
     }
 
     public LoanPool Pool { get; }
@@ -65,7 +66,9 @@ internal sealed class LoanSides : IDisposable
     /// <summary>Lends a piece and borrows it on the other side.</summary>
     public BorrowedPiece Lend(LentPiece piece)
     {
+        Assert.That(piece.TryAddUse());
         Assert.That(Pool.TryLend(piece, out LoanReference reference));
+        piece.EndFrame(isSent: true);
         return Peer.Borrow(reference);
     }
 
