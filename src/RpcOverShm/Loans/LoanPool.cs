@@ -22,11 +22,18 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     private readonly UninterruptibleLock _lock = new();
     private readonly UninterruptibleLock _making = new();
     private readonly List<LoanFile> _files = []; // by number
+    private volatile LoanWish _wish;
     private bool _isOver; // the link has ended
     private bool _isComplete; // no more files are made
 
     /// <summary>Called on a pool thread with the length of a piece that was never disposed.</summary>
     public required Action<int> OnLeaked { get; init; }
+
+    /// <summary>Called, under no lock, when the peer must be asked. Set before the first file is made.</summary>
+    public Action? OnWish { get; set; }
+
+    /// <summary>Whether the peer must be asked for the pieces that it holds back. A hint.</summary>
+    public bool HasWish => _wish == LoanWish.New;
 
     /// <summary>The bytes of the pieces that the peer has.</summary>
     public long LentBytes => Sum(static place => place.Loans > 0);
@@ -77,6 +84,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
         if (place is null)
         {
+            AskForReturns();
             return result;
         }
 
@@ -133,6 +141,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
         using (_lock.Enter())
         {
+            _wish = LoanWish.None;
             for (; !entries.IsEmpty; entries = entries[ReturnedPiece.SizeBytes..])
             {
                 var returned = ReturnedPiece.Decode(entries);
@@ -147,6 +156,36 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                 place.Loans--;
                 FreeIfIdle(place);
             }
+        }
+    }
+
+    /// <summary>
+    /// Asks the peer for the pieces that it holds back, if it has any piece: this side has no memory left. It is asked
+    /// once until it returns something, and it returns the next piece at once if it holds none back. So a side that
+    /// tries again gets memory as soon as the peer disposes a payload.
+    /// </summary>
+    public void AskForReturns()
+    {
+        using (_lock.Enter())
+        {
+            bool isAnyLent = _files.Any(static file => file.Places.Any(static place => place.Loans > 0));
+            if (_isOver || _wish != LoanWish.None || !isAnyLent)
+            {
+                return;
+            }
+
+            _wish = LoanWish.New;
+        }
+
+        OnWish?.Invoke();
+    }
+
+    /// <summary>The peer has been asked.</summary>
+    public void OnWishSent()
+    {
+        using (_lock.Enter())
+        {
+            _wish = _wish == LoanWish.New ? LoanWish.Sent : _wish;
         }
     }
 
@@ -180,6 +219,8 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
             _isOver = true;
             _isComplete = true;
+            _wish = LoanWish.None;
+            OnWish = null; // payloads that live on must not keep the connection
             foreach (LoanFile file in _files)
             {
                 foreach (LoanPlace place in file.Places.ToArray())
@@ -325,6 +366,18 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
             return _files.Sum(file => file.Places.Where(isCounted).Sum(place => place.SizeBytes));
         }
     }
+}
+
+/// <summary>Whether the peer is asked for what it holds back.</summary>
+internal enum LoanWish
+{
+    None,
+
+    /// <summary>It must be asked.</summary>
+    New,
+
+    /// <summary>It was asked, and has returned nothing since.</summary>
+    Sent,
 }
 
 /// <summary>The result of a rent of memory.</summary>
