@@ -60,6 +60,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxSendMessageBytes = options.MaxSendMessageSize,
             CallWindow = connection.Limits.CallWindow,
             Codec = options.Codec?.ToProvider(),
+            WithoutCodec = PayloadMarshallers.Instance,
             Observer = observer,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),

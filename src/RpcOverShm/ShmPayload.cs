@@ -143,6 +143,43 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
         return new ShmPayload(ReceivedMessage.InChunks(bytes));
     }
 
+    /// <summary>Creates a payload of some of the bytes of a received message, which it then owns.</summary>
+    internal static ShmPayload OfPart(ReceivedMessage message, in ReadOnlySequence<byte> part) =>
+        new(part) { _owned = message };
+
+    /// <summary>Completes a message with bytes and those of the payload behind them.</summary>
+    /// <exception cref="InvalidOperationException">The message is too long.</exception>
+    /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
+    internal void WriteBehind(ReadOnlyMemory<byte> before, SerializationContext context)
+    {
+        ReadOnlySequence<byte> bytes = Bytes;
+        ThrowIfTooLong(before.Length + bytes.Length);
+        _isSent = true;
+        if (context is FrameSerializationContext ours)
+        {
+            if (_piece is not null && ours.TryComplete(before.Span, _piece))
+            {
+                return;
+            }
+
+            if (before.IsEmpty)
+            {
+                ours.Complete(bytes);
+                return;
+            }
+        }
+
+        context.SetPayloadLength(before.Length + (int)bytes.Length);
+        IBufferWriter<byte> writer = context.GetBufferWriter();
+        writer.Write(before.Span);
+        foreach (ReadOnlyMemory<byte> memory in bytes)
+        {
+            writer.Write(memory.Span);
+        }
+
+        context.Complete();
+    }
+
     /// <summary>Reads the next bytes of a stream, such as a file, into a payload.</summary>
     /// <param name="stream">The stream, which is left after the bytes that were read.</param>
     /// <param name="maxLength">
@@ -221,34 +258,8 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
         }
     }
 
-    private static void Write(ShmPayload payload, SerializationContext context)
-    {
-        ReadOnlySequence<byte> bytes = payload.Bytes;
-        ThrowIfTooLong(bytes.Length);
-        payload._isSent = true;
-        if (context is FrameSerializationContext ours)
-        {
-            if (payload._piece is { } piece)
-            {
-                ours.Complete(piece);
-            }
-            else
-            {
-                ours.Complete(bytes);
-            }
-
-            return;
-        }
-
-        context.SetPayloadLength((int)bytes.Length);
-        IBufferWriter<byte> writer = context.GetBufferWriter();
-        foreach (ReadOnlyMemory<byte> memory in bytes)
-        {
-            writer.Write(memory.Span);
-        }
-
-        context.Complete();
-    }
+    private static void Write(ShmPayload payload, SerializationContext context) =>
+        payload.WriteBehind(default, context);
 
     private static ShmPayload Read(DeserializationContext context) => context is FrameDeserializationContext ours
         ? new ShmPayload(ours.TakeBytes())

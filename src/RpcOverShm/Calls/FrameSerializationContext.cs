@@ -170,17 +170,20 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         Write(payload, mayGoInParts: true);
     }
 
-    /// <summary>Completes the message with a piece that the sender may refer to, or else with its bytes.</summary>
-    public void Complete(SharedPiece piece)
+    /// <summary>
+    /// Completes the message with bytes and a piece behind them, if the sender may refer to it. Otherwise returns
+    /// false.
+    /// </summary>
+    public bool TryComplete(ReadOnlySpan<byte> before, SharedPiece piece)
     {
-        if (!_mayRefer)
+        if (_mayRefer)
         {
-            Complete(new ReadOnlySequence<byte>(piece.Memory));
-            return;
+            BeginCompletion((long)before.Length + piece.Length);
+            Bytes.Write(before);
+            Bytes.Attach(piece);
         }
 
-        BeginCompletion(piece.Length);
-        Bytes.Attach(piece);
+        return _mayRefer;
     }
 
     public override void Complete()

@@ -347,6 +347,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         _message.Release();
         (_result as IPooledMessage)?.Dispose();
+        Settings.WithoutCodec?.Release(_result);
         _result = null;
     }
 

@@ -10,7 +10,7 @@ internal sealed partial class FrameReceiver
     /// <exception cref="ProtocolException">It is not allowed.</exception>
     private void ReceiveLoanNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
-        if (_link.Loans is not { Lent: { } lent })
+        if (_link.Loans is not { Lent: { } lent } loans)
         {
             throw new ProtocolException(frame.Kind is FrameKind.Bytes or FrameKind.BytesEnd
                 ? $"The peer sent {frame.Kind} on a connection for calls."
@@ -25,6 +25,9 @@ internal sealed partial class FrameReceiver
                 break;
             case FrameKind.Returned:
                 lent.TakeBack(CopyHead(payload)); // copied, because the peer could change it meanwhile
+                break;
+            case FrameKind.ReturnsWanted:
+                loans.Borrowed.OnWanted();
                 break;
             default:
                 throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");

@@ -9,7 +9,7 @@ namespace RpcOverShm.Connections;
 internal sealed partial class FrameSender
 {
     /// <summary>
-    /// Tells the peer what <see cref="PeerLoans"/> has to tell. Any thread may call it, under no lock.
+    /// Tells the peer what both halves of the loans have to tell. Any thread may call it, under no lock.
     /// </summary>
     private void SendLoanNews() => SendReady();
 
@@ -85,7 +85,7 @@ internal sealed partial class FrameSender
             return false;
         }
 
-        bool isSent = _queue.CanSendNow(call)
+        bool isSent = _queue.TryGoFirst(call)
             && _writer.TryWriteReference(call, flags, record.WrittenSpan, wholeLength);
         if (isSent)
         {

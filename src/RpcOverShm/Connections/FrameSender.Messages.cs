@@ -143,7 +143,7 @@ internal sealed partial class FrameSender
             return false;
         }
 
-        bool isSent = _queue.CanSendNow(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
+        bool isSent = _queue.TryGoFirst(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
         if (!isSent && !message.IsBorrowed)
         {
             byte[] buffer = message.Detach(out int length);
@@ -158,7 +158,7 @@ internal sealed partial class FrameSender
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (CannotSendMessages(scope, call) || call.Sending.Is(SendStateFlags.PartsStopped) || !_queue.CanSendNow(call))
+        if (CannotSendMessages(scope, call) || call.Sending.Is(SendStateFlags.PartsStopped) || !_queue.TryGoFirst(call))
         {
             return 0;
         }

@@ -47,7 +47,7 @@ internal sealed partial class FrameSender
         _gate = new SendGate(link, role, _writer);
         if (link.Loans is { } loans)
         {
-            loans.Borrowed.OnNews = SendLoanNews;
+            loans.SetOnNews(SendLoanNews);
         }
     }
 

@@ -23,14 +23,27 @@ internal sealed partial class FrameWriter
         GetNextRecordLength(call, flags, record.Length) == record.Length
         && TryWriteMessageRecord(call, flags, record, wholeLength, isLast: true);
 
-    /// <summary>Writes what the peer must know of its files. Returns false if the ring is full.</summary>
-    public bool TryWriteLoanNews()
+    /// <summary>Writes what the peer must know of loans, if anything. Returns false if the ring is full.</summary>
+    public bool TryWriteLoanNews() =>
+        link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed));
+
+    private bool TryWriteWish(LoanPool lent)
     {
-        if (link.Loans is not { Borrowed: { HasNews: true } borrowed })
+        if (lent.HasWish)
         {
-            return true;
+            if (!TryWriteControl(CallId.None, FrameKind.ReturnsWanted))
+            {
+                return false;
+            }
+
+            lent.OnWishSent();
         }
 
+        return true;
+    }
+
+    private bool TryWriteNews(PeerLoans borrowed)
+    {
         while (borrowed.TryPeekAnswer(out uint number, out bool isMapped))
         {
             if (!TryWriteControl(CallId.None, isMapped ? FrameKind.FileMapped : FrameKind.FileRefused, number))

@@ -39,6 +39,9 @@ internal sealed class LinkLoans
     /// <summary>The loans of the peer to this side.</summary>
     public PeerLoans Borrowed { get; }
 
+    /// <summary>Whether there is something to tell the peer. A hint.</summary>
+    public bool HasNews => Borrowed.HasNews || Lent.HasWish;
+
     /// <summary>The payloads that were never disposed.</summary>
     public int Leaks => Volatile.Read(ref _leaks);
 
@@ -52,9 +55,14 @@ internal sealed class LinkLoans
         long lent = Lent.LentBytes;
         LimitEvents.Reached(_logger, option, limit, $"{_peer}: a payload of {length} bytes could not be rented.");
         return $"A payload of {length} bytes has no room within {option}, which is {limit} bytes: {taken} bytes are "
-            + $"rented on this connection, and {lent} of these lie with the peer, which has not disposed them. Dispose "
+            + $"rented on this connection, and the peer has not returned {lent} of these. Dispose "
             + $"payloads on both sides when they were sent or read, or raise {option}.";
     }
+
+    /// <summary>
+    /// Sets what is called, under no lock, when the peer must be told something. Before the first file comes.
+    /// </summary>
+    public void SetOnNews(Action onNews) => (Lent.OnWish, Borrowed.OnNews) = (onNews, onNews);
 
     /// <summary>Maps a file that the peer has passed, on a pool thread. Takes the handle over.</summary>
     public void BeginMap(PeerFile file, SafeHandle handle) =>

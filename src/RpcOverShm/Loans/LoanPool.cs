@@ -24,6 +24,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
     private readonly UninterruptibleLock _making = new();
     private readonly List<LoanFile> _files = []; // by number
     private int _loans;   // of all places
+    private volatile LoanWish _wish;
     private bool _isOver; // the link has ended
     private bool _isComplete; // no more files are made
     private long _notBefore;  // time stamp of the next try to make one
@@ -33,6 +34,12 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
     /// <summary>The time without new files after one that could not be made or passed.</summary>
     public TimeSpan PauseAfterFailure { get; init; } = TimeSpan.FromSeconds(1);
+
+    /// <summary>Called, under no lock, when the peer must be asked. Set before the first file is made.</summary>
+    public Action? OnWish { get; set; }
+
+    /// <summary>Whether the peer must be asked for the pieces that it holds back. A hint.</summary>
+    public bool HasWish => _wish == LoanWish.New;
 
     /// <summary>The bytes of the pieces that the peer has.</summary>
     public long LentBytes => Sum(static place => place.Loans > 0);
@@ -84,6 +91,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
         if (place is null)
         {
+            AskForReturns();
             return result;
         }
 
@@ -147,6 +155,7 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
         using (_lock.Enter())
         {
+            _wish = LoanWish.None;
             for (; !entries.IsEmpty; entries = entries[ReturnedPiece.SizeBytes..])
             {
                 var returned = ReturnedPiece.Decode(entries);
@@ -162,6 +171,36 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
                 _loans--;
                 FreeIfIdle(place);
             }
+        }
+    }
+
+    /// <summary>
+    /// Asks the peer for the pieces that it holds back, if it has any piece: this side has no memory left. It is asked
+    /// once until it returns something, and it returns the next piece at once if it holds none back. So a side that
+    /// tries again gets memory as soon as the peer disposes a payload.
+    /// </summary>
+    public void AskForReturns()
+    {
+        using (_lock.Enter())
+        {
+            bool isAnyLent = _files.Any(static file => file.Places.Any(static place => place.Loans > 0));
+            if (_isOver || _wish != LoanWish.None || !isAnyLent)
+            {
+                return;
+            }
+
+            _wish = LoanWish.New;
+        }
+
+        OnWish?.Invoke();
+    }
+
+    /// <summary>The peer has been asked.</summary>
+    public void OnWishSent()
+    {
+        using (_lock.Enter())
+        {
+            _wish = _wish == LoanWish.New ? LoanWish.Sent : _wish;
         }
     }
 
@@ -203,6 +242,8 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
             _isOver = true;
             _isComplete = true;
+            _wish = LoanWish.None;
+            OnWish = null; // payloads that live on must not keep the connection
             foreach (LoanFile file in _files)
             {
                 foreach (LoanPlace place in file.Places.ToArray())
@@ -389,6 +430,18 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
 
     private long SumUnderLock(Func<LoanPlace, bool> isCounted) =>
         _files.Sum(file => file.Places.Where(isCounted).Sum(place => place.SizeBytes));
+}
+
+/// <summary>Whether the peer is asked for what it holds back.</summary>
+internal enum LoanWish
+{
+    None,
+
+    /// <summary>It must be asked.</summary>
+    New,
+
+    /// <summary>It was asked, and has returned nothing since.</summary>
+    Sent,
 }
 
 /// <summary>The result of a rent of memory.</summary>

@@ -10,13 +10,28 @@ namespace RpcOverShm.Loans;
 /// it must tell the peer: whether a file is mapped, and which pieces it gives back. The pieces outlive the link: the
 /// last one of a file unmaps it. Thread-safe.
 /// </summary>
+/// <remarks>
+/// A frame of its own for each piece that is given back costs as much as a copy of 64 KiB. So pieces wait for the next
+/// frame of this side, but never while the peer has no memory: they go at once when they are an eighth of its files, or
+/// <see cref="MostWaiting"/>, or when it asks, which it does when a rent finds no room (<see cref="LoanPool"/>). If
+/// nothing waits when it asks, the next piece goes at once.
+/// </remarks>
 internal sealed class PeerLoans(LoanQuota quota)
 {
+    // The pieces that wait at most, so that a Returned frame is short.
+    private const int MostWaiting = 64;
+
+    // The share of the peer's files that waits at most.
+    private const int WaitingShare = 8;
+
     private readonly UninterruptibleLock _lock = new();
     private readonly List<PeerFile> _files = []; // by number
     private readonly Queue<(uint Number, bool IsMapped)> _answers = new();
-    private readonly Queue<ReturnedPiece> _returned = new();
+    private readonly Queue<LoanReference> _returned = new();
+    private long _mappedBytes;
     private int _holds; // of all files
+    private long _waitingBytes; // the blocks of the pieces in _returned
+    private bool _isWanted; // the peer has asked, and got nothing since
     private volatile bool _hasNews;
     private bool _isOver; // the link has ended
 
@@ -24,7 +39,7 @@ internal sealed class PeerLoans(LoanQuota quota)
     public required Action<int> OnLeaked { get; init; }
 
     /// <summary>
-    /// Called, under no lock, when there is something to tell the peer. Set before the first file comes.
+    /// Called, under no lock, when the peer must be told something now. Set before the first file comes.
     /// </summary>
     public Action? OnNews { get; set; }
 
@@ -92,6 +107,7 @@ internal sealed class PeerLoans(LoanQuota quota)
             else
             {
                 file.IsMapped = problem is null;
+                _mappedBytes += file.IsMapped ? file.Notice.SizeBytes : 0;
                 _answers.Enqueue((file.Notice.Number, problem is null));
                 _hasNews = true;
             }
@@ -140,7 +156,9 @@ internal sealed class PeerLoans(LoanQuota quota)
         }
     }
 
-    /// <summary>Gives a piece back, once. The last one after the end of the link unmaps its file.</summary>
+    /// <summary>
+    /// Gives a piece back, once; it may wait. The last one after the end of the link unmaps its file.
+    /// </summary>
     public void GiveBack(PeerFile file, in LoanReference reference)
     {
         bool isUnmapped;
@@ -151,12 +169,7 @@ internal sealed class PeerLoans(LoanQuota quota)
             file.Holds--;
             HeldBytes -= reference.Length;
             isUnmapped = _isOver && file.Holds == 0;
-            isNews = !_isOver;
-            if (isNews)
-            {
-                _returned.Enqueue(new ReturnedPiece(reference.File, reference.Block));
-                _hasNews = true;
-            }
+            isNews = !_isOver && EnqueueReturned(reference);
         }
 
         if (isUnmapped)
@@ -164,6 +177,22 @@ internal sealed class PeerLoans(LoanQuota quota)
             Unmap(file);
         }
         else if (isNews)
+        {
+            OnNews?.Invoke();
+        }
+    }
+
+    /// <summary>Takes the wish of the peer, which has no memory left.</summary>
+    public void OnWanted()
+    {
+        bool isNews;
+        using (_lock.Enter())
+        {
+            _isWanted = !_isOver;
+            isNews = _isWanted && _returned.Count > 0;
+        }
+
+        if (isNews)
         {
             OnNews?.Invoke();
         }
@@ -198,14 +227,14 @@ internal sealed class PeerLoans(LoanQuota quota)
         using (_lock.Enter())
         {
             int length = 0;
-            foreach (ReturnedPiece piece in _returned)
+            foreach (LoanReference piece in _returned)
             {
                 if (length + ReturnedPiece.SizeBytes > entries.Length)
                 {
                     break;
                 }
 
-                piece.Encode(entries[length..]);
+                new ReturnedPiece(piece.File, piece.Block).Encode(entries[length..]);
                 length += ReturnedPiece.SizeBytes;
             }
 
@@ -218,9 +247,10 @@ internal sealed class PeerLoans(LoanQuota quota)
     {
         using (_lock.Enter())
         {
+            _isWanted = false;
             for (; length > 0; length -= ReturnedPiece.SizeBytes)
             {
-                _returned.Dequeue();
+                _waitingBytes -= BlockBytesOf(_returned.Dequeue());
             }
 
             _hasNews = _answers.Count > 0 || _returned.Count > 0;
@@ -245,6 +275,18 @@ internal sealed class PeerLoans(LoanQuota quota)
         }
 
         unused.ForEach(Unmap);
+    }
+
+    private static long BlockBytesOf(in LoanReference reference) =>
+        ((long)reference.Length + LoanReference.BlockBytes - 1) / LoanReference.BlockBytes * LoanReference.BlockBytes;
+
+    // Under the lock. Returns whether the peer must get it now.
+    private bool EnqueueReturned(in LoanReference reference)
+    {
+        _returned.Enqueue(reference);
+        _waitingBytes += BlockBytesOf(reference);
+        _hasNews = true;
+        return _isWanted || _returned.Count >= MostWaiting || _waitingBytes >= _mappedBytes / WaitingShare;
     }
 
     private string? TryMap(PeerFile file, SafeHandle handle)

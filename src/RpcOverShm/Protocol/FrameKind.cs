@@ -49,4 +49,7 @@ internal enum FrameKind : byte
 
     /// <summary>Gives borrowed pieces back. Payload: one <see cref="ReturnedPiece"/> or more.</summary>
     Returned = 15,
+
+    /// <summary>Asks for the borrowed pieces that the peer has disposed and not given back yet.</summary>
+    ReturnsWanted = 16,
 }

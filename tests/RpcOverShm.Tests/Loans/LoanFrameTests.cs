@@ -18,7 +18,7 @@ internal sealed class LoanFrameTests
 {
     private const int MiB = 1 << 20;
 
-    private readonly LoanLinks _links = new();
+    private readonly LoanLinks _links = new(limit: MiB);
     private Connection _connection = null!;
     private RawPeer _peer = null!;
 
@@ -122,6 +122,51 @@ internal sealed class LoanFrameTests
         Assert.That(ReturnedPiece.Decode(returned.Body), Is.EqualTo(new ReturnedPiece(0, 2)));
     }
 
+    [Test]
+    public void Return_ThatWaits_GoesBeforeTheNextFrameOrWhenThePeerAsks([Values] bool isAsked)
+    {
+        PassFile();
+        RecordingCall call = Start();
+        _peer.Send(Refer(call.Id, new LoanReference(0, 3, 10)));
+        Assert.That(() => Loans.Borrowed.HasNews, Is.True.After(20_000, 2));
+
+        if (isAsked)
+        {
+            _peer.Send(new RawFrame(FrameKind.ReturnsWanted));
+        }
+        else
+        {
+            _connection.Sender.Send(call, FrameKind.HalfClose, 0, default, default);
+        }
+
+        RawFrame returned = _peer.Receive();
+        Assert.That(returned.Kind, Is.EqualTo(FrameKind.Returned));
+        Assert.That(ReturnedPiece.Decode(returned.Body), Is.EqualTo(new ReturnedPiece(0, 3)));
+        Assert.That(isAsked || _peer.Receive().Kind == FrameKind.HalfClose);
+        Assert.That(Loans.HasNews, Is.False);
+    }
+
+    [Test]
+    public void Rent_WithoutRoom_AsksOnceUntilSomethingIsReturned()
+    {
+        LentPiece piece = RentMapped();
+        RecordingCall call = Start();
+        using PooledBufferWriter message = MessageOf(piece, before: 0);
+        LoanRent unlent = Loans.Lent.TryRent(MiB, out _);
+        _connection.Sender.SendMessage(call, FrameFlags.Single | FrameFlags.HalfClose, message);
+        piece.Dispose();
+        LoanRent[] lent = [.. Enumerable.Range(0, 5).Select(_ => Loans.Lent.TryRent(MiB, out LentPiece? _))];
+
+        FrameKind[] kinds = [_peer.Receive().Kind, _peer.Receive().Kind];
+        _peer.Send(new RawFrame(FrameKind.Returned, Body: [0, 0, 0, 0, 0, 0, 0, 0]));
+        Assert.That(() => Loans.Lent.TakenBytes, Is.Zero.After(20_000, 2));
+        using LentPiece again = Rent();
+
+        Assert.That((unlent, lent), Is.EqualTo((LoanRent.LimitReached, Enumerable.Repeat(LoanRent.LimitReached, 5))));
+        Assert.That(kinds, Is.EqualTo(new[] { FrameKind.Message, FrameKind.ReturnsWanted }));
+        Assert.That(_peer.TryReceive(), Is.Null, "Nothing is on loan before the message, and one wish is enough.");
+    }
+
     [TestCase(1u, 0u, 100u, 0, "file 1, which is not mapped")]
     [TestCase(0u, 15u, 65_537u, 0, "which has 1048576 bytes")]
     [TestCase(0u, 0u, 0u, 0, "0 bytes")]
@@ -174,9 +219,15 @@ internal sealed class LoanFrameTests
     // Rents a piece of the first file, which the peer says it has mapped.
     private LentPiece RentMapped()
     {
-        Assert.That(Loans.Lent.TryRent(MiB, out LentPiece? piece), Is.EqualTo(LoanRent.Piece));
+        LentPiece piece = Rent();
         _peer.Send(new RawFrame(FrameKind.FileMapped));
         Assert.That(() => Loans.Lent.MappedBytes, Is.EqualTo(MiB).After(20_000, 2));
+        return piece;
+    }
+
+    private LentPiece Rent()
+    {
+        Assert.That(Loans.Lent.TryRent(MiB, out LentPiece? piece), Is.EqualTo(LoanRent.Piece));
         return piece!;
     }
 

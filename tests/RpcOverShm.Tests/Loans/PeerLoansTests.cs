@@ -116,7 +116,49 @@ public class PeerLoansTests
         Assert.That((length, rest, last), Is.EqualTo((16, 0, 8)));
         Assert.That(ReturnedPiece.Decode(entries.AsSpan(8)), Is.EqualTo(new ReturnedPiece(0, 0)));
         Assert.That(ReturnedPiece.Decode(entries), Is.EqualTo(new ReturnedPiece(0, 9)));
-        Assert.That(_news, Is.EqualTo(4));
+        Assert.That(_news, Is.EqualTo(3), "One for the file; the first piece waits, the others are too much to wait.");
+    }
+
+    [TestCase(4, 8)] // an eighth of the files
+    [TestCase(33, 64)] // the most that wait
+    public void Return_OfFewPieces_WaitsForAFrame(int files, int toldAt)
+    {
+        using var loans = new PeerLoansOf(files * MiB);
+        var told = new List<int>();
+        for (int i = 1; i <= toldAt + 1; i++)
+        {
+            int before = loans.News;
+            loans.Peer.Borrow(new LoanReference(0, (uint)(i - 1), 10)).Dispose();
+            told.AddRange(Enumerable.Repeat(i, loans.News - before));
+            Assert.That(loans.Peer.HasNews, "The next frame takes it along.");
+        }
+
+        Assert.That(told, Is.EqualTo(new[] { toldAt, toldAt + 1 }));
+        loans.Peer.DropReturned(loans.Peer.PeekReturned(new byte[1024]));
+        int after = loans.News;
+        loans.Peer.Borrow(new LoanReference(0, 0, 10)).Dispose();
+        Assert.That(loans.News, Is.EqualTo(after), "It begins anew.");
+    }
+
+    [Test]
+    public void Wish_OfThePeer_EndsTheWait([Values] bool isOneWaiting)
+    {
+        using var loans = new PeerLoansOf(4 * MiB);
+        if (isOneWaiting)
+        {
+            loans.Peer.Borrow(new LoanReference(0, 0, 10)).Dispose();
+        }
+
+        int before = loans.News;
+        loans.Peer.OnWanted();
+        int atOnce = loans.News - before;
+        loans.Peer.Borrow(new LoanReference(0, 1, 10)).Dispose();
+        int first = loans.News - before;
+        loans.Peer.DropReturned(loans.Peer.PeekReturned(new byte[1024]));
+        loans.Peer.Borrow(new LoanReference(0, 2, 10)).Dispose();
+
+        Assert.That((atOnce, first), Is.EqualTo(isOneWaiting ? (1, 2) : (0, 1)));
+        Assert.That(loans.News - before, Is.EqualTo(first), "The wish is fulfilled.");
     }
 
     [Test]
@@ -148,6 +190,24 @@ public class PeerLoansTests
 
         Assert.That(LoanQuota.ProcessBytes, Is.EqualTo(_before));
         Assert.That(_loans.HasNews, Is.False);
+    }
+
+    /// <summary>Loans of one file, whose answer was told.</summary>
+    private sealed class PeerLoansOf : IDisposable
+    {
+        public PeerLoansOf(int sizeBytes)
+        {
+            Peer = new PeerLoans(new LoanQuota(new LoanLimits(sizeBytes, long.MaxValue))) { OnLeaked = _ => { } };
+            Peer.Map(Peer.Add(new FileNotice(0, sizeBytes)), GoodFile(sizeBytes));
+            Peer.DropAnswer();
+            Peer.OnNews = () => News++;
+        }
+
+        public PeerLoans Peer { get; }
+
+        public int News { get; private set; }
+
+        public void Dispose() => Peer.Close();
     }
 
     private static SafeFileHandle GoodFile(int sizeBytes) =>

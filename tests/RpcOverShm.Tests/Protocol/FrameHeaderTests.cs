@@ -31,6 +31,7 @@ public class FrameHeaderTests
         ("FileMapped", 0, "a", true),
         ("FileRefused", 0, "a", true),
         ("Returned", 0, "p", true),
+        ("ReturnsWanted", 0, "", true),
     ];
 
     private static readonly int[] s_lengths = [0, 1, 16, 65535];
