@@ -11,6 +11,7 @@ internal sealed class PeerCommands : IAsyncDisposable
 {
     private readonly ServeCommands _serve = new();
     private readonly CallCommands _call = new();
+    private readonly LoanCommands _loan = new();
     private readonly StreamCommands _stream = new();
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
@@ -27,6 +28,8 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["serve-loans"] = words => _serve.ServeLoansAsync(words[1], Place(words)),
         ["serve-reflection"] = words => _serve.ServeReflectedAsync(words[1], Place(words)),
         ["served"] = _ => Task.FromResult(_serve.Count()),
+        ["loan-channel"] = words => _loan.OpenAsync(words[1], Place(words)),
+        ["loan-calls"] = words => _loan.CallAsync(Number(words[1]), (byte)Number(words[2])),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3), Codec(words)),
         ["callback-channel"] = words => _call.OpenAsync(
@@ -89,6 +92,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     {
         await _soak.DisposeAsync();
         await _call.DisposeAsync();
+        await _loan.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
         await _trace.DisposeAsync();
