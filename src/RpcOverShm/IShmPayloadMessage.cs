@@ -6,8 +6,8 @@ namespace RpcOverShm;
 /// </summary>
 /// <remarks>
 /// <para>
-/// The message of Grpc.Tools is partial, and the interface is added to it. For <c>message Frame { int32 width = 1; bytes
-/// data = 3; }</c>:
+/// The message of Grpc.Tools is partial, and the interface is added to it. For
+/// <c>message Frame { int32 width = 1; bytes data = 3; }</c>:
 /// </para>
 /// <code>
 /// sealed partial class Frame : IShmPayloadMessage

@@ -11,6 +11,7 @@ internal sealed class PeerCommands : IAsyncDisposable
 {
     private readonly ServeCommands _serve = new();
     private readonly CallCommands _call = new();
+    private readonly LoanCommands _loan = new();
     private readonly StreamCommands _stream = new();
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
@@ -24,7 +25,6 @@ internal sealed class PeerCommands : IAsyncDisposable
             words[1], Place(words), Others(words, 3), Others(words, 4), words.Length > 5 ? Number(words[5]) : null),
         ["serve-default"] = words => _serve.ServeAsync(
             words[1], new ShmServerOptions { Listen = { RuntimeDirectory = Place(words) } }),
-        ["serve-loans"] = words => _serve.ServeLoansAsync(words[1], Place(words)),
         ["serve-reflection"] = words => _serve.ServeReflectedAsync(words[1], Place(words)),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
@@ -81,7 +81,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     };
 
     public Task<string> RunAsync(string[] words) =>
-        _commands.TryGetValue(words[0], out Func<string[], Task<string>>? command)
+        Find(words[0]) is { } command
             ? command(words)
             : throw new ArgumentException($"There is no command '{words[0]}'.");
 
@@ -89,6 +89,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     {
         await _soak.DisposeAsync();
         await _call.DisposeAsync();
+        await _loan.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
         await _trace.DisposeAsync();
@@ -97,6 +98,14 @@ internal sealed class PeerCommands : IAsyncDisposable
 
     /// <summary>Sends an event to the parent.</summary>
     public static void Emit(string what) => Console.Out.WriteLine("event " + what.ReplaceLineEndings(" "));
+
+    private Func<string[], Task<string>>? Find(string name) => name switch
+    {
+        "serve-loans" => words => _serve.ServeLoansAsync(words[1], Place(words)),
+        "loan-channel" => words => _loan.OpenAsync(words[1], Place(words)),
+        "loan-calls" => words => _loan.CallAsync(Number(words[1]), (byte)Number(words[2])),
+        _ => _commands.GetValueOrDefault(name),
+    };
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);
 

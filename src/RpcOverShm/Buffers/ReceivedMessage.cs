@@ -195,6 +195,17 @@ internal struct ReceivedMessage
         return new ReadOnlySequence<byte>(Last.First, 0, Last, Last.Memory.Length);
     }
 
+    /// <summary>Copies the bytes if some lie in memory of the peer, which is given back then.</summary>
+    public void CopyIfLoaned()
+    {
+        if (IsLoaned)
+        {
+            ReceivedMessage copy = InChunks(AsSequence());
+            Release();
+            this = copy;
+        }
+    }
+
     /// <summary>Returns an array of exactly the message, which the caller owns. Called at most once.</summary>
     public byte[] TakeArray()
     {

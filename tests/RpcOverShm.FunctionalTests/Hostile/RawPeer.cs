@@ -66,8 +66,13 @@ internal sealed class RawPeer : IDisposable
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
     /// <param name="hasSecondRing">Whether a large ring gets its memory, and is used from the first record on.</param>
     /// <param name="own">This side's segment, which the peer disposes of; null for an honest one.</param>
+    /// <param name="features">The bits that the hello offers.</param>
     public static async Task<RawPeer> ConnectAsync(
-        string path, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
+        string path,
+        PeerLimits? limits = null,
+        bool hasSecondRing = true,
+        SharedSegment? own = null,
+        uint features = 0)
     {
         PeerLimits mine = limits ?? Generous;
         Socket socket = UnixSockets.New();
@@ -76,7 +81,7 @@ internal sealed class RawPeer : IDisposable
             await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
             var id = Guid.NewGuid();
             own ??= SharedSegment.Create(mine.RingCapacity, id);
-            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, mine, id), own);
+            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, mine, id) with { Features = features }, own);
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 (await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;

@@ -19,18 +19,20 @@ internal sealed class StubTests : LoanFixture
 
     [Test]
     [LinuxOnly("Windows passes no memory after the handshake, so nothing is lent there.")]
-    public async Task Frame_OverAStub_IsLentBothWays([Values] MethodType shape, [Values(Block, (3 * MiB) + 1)] int length)
+    public async Task Frame_OverAStub_IsLentBothWays(
+        [Values] MethodType shape, [Values(Block, (3 * MiB) + 1)] int length)
     {
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync(service: Frames.BindService(_service));
         for (byte round = 1; round <= 3; round++)
         {
-            var request = new Frame { Width = round, Label = "a frame", Payload = await RentAsync(channel, length, round) };
+            using ShmPayload payload = await RentAsync(channel, length, round);
+            var request = new Frame { Width = round, Label = "a frame", Payload = payload };
             Frame response = await CallStubAsync(new Frames.FramesClient(channel.CreateCallInvoker()), shape, request);
 
             AssertAnswer(response, round, length);
             Assert.That(_service.WasRequestLent);
             Assert.That(round == 1 || IsShared(response.Payload!), "The client has mapped the first response's file.");
-            request.Payload.Dispose();
+            payload.Dispose();
             response.Payload!.Dispose();
             await AssertAllBackAsync(rig, channel);
             await Timeouts.Eventually(() => LoansOf(rig).Lent.MappedBytes >= length);
@@ -38,7 +40,8 @@ internal sealed class StubTests : LoanFixture
     }
 
     [Test]
-    public async Task Frame_WithoutLoans_IsCopied([Values] MethodType shape, [Values(1, 1000, Block, 3 * MiB)] int length)
+    public async Task Frame_WithoutLoans_IsCopied(
+        [Values] MethodType shape, [Values(1, 1000, Block, 3 * MiB)] int length)
     {
         ShmRig rig = await StartShmAsync(RigOptions.AnySize, Frames.BindService(_service));
         ShmChannel channel = rig.OpenChannel();
