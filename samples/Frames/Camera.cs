@@ -3,7 +3,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The source of the pipeline: it starts the other processes, draws frames and sends them to the filter.</summary>
+/// <summary>
+/// The source of the pipeline: it starts the other processes, draws frames and sends them to the filter.
+/// </summary>
 internal static class Camera
 {
     // As many as there are stages, so that each has one to work at.
@@ -55,10 +57,10 @@ internal static class Camera
 
     private static async Task SendOneAsync(ShmChannel channel, CallInvoker filter, int number)
     {
-        #region rent
+        // snippet: rent
         using ShmPayload frame = channel.RentPayload(Frame.Bytes);
         Frame.Draw(frame.Memory.Span, number);
         using ShmPayload done = await filter.AsyncUnaryCall(Stages.Show, null, Stages.Numbered(number), frame);
-        #endregion
+        // end snippet
     }
 }

@@ -17,7 +17,7 @@ internal sealed class Filter(string next, bool lends) : IStage
     {
         // Connected at the first frame, and at once from then on: what is rented before is copied.
         await _display.ConnectAsync(context.CancellationToken);
-        #region pass-on
+        // snippet: pass-on
         using ShmPayload negative = _display.RentPayload((int)frame.Length);
         using (frame)
         {
@@ -26,7 +26,7 @@ internal sealed class Filter(string next, bool lends) : IStage
 
         CallOptions options = Stages.Numbered(Stages.NumberOf(context));
         return await _display.CreateCallInvoker().AsyncUnaryCall(Stages.Show, null, options, negative);
-        #endregion
+        // end snippet
     }
 
     public void Dispose() => _display.Dispose();

@@ -4,7 +4,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>What the stages of the pipeline share: their method, their options, and their processes.</summary>
+/// <summary>The method, the options and the processes of the pipeline's stages.</summary>
 internal static class Stages
 {
     private const string NumberKey = "frame-number";
@@ -13,18 +13,18 @@ internal static class Stages
     private static readonly TimeSpan s_longestStart = TimeSpan.FromSeconds(30);
 
     /// <summary>The method of each stage. The answer is empty, and comes when the frame is through the rest.</summary>
-    #region method
+    // snippet: method
     public static Method<ShmPayload, ShmPayload> Show { get; } = new(
         MethodType.Unary, "rpcovershm.samples.Stage", "Show", ShmPayload.Marshaller, ShmPayload.Marshaller);
-    #endregion
+    // end snippet
 
-    #region options
+    // snippet: options
     public static ShmChannelOptions Options(bool lends) => new()
     {
         MaxReceiveMessageSize = null,
         Loans = { AllowLoanedPayloads = lends },
     };
-    #endregion
+    // end snippet
 
     public static CallOptions Numbered(int number) =>
         new(new Metadata { { NumberKey, number.ToString(CultureInfo.InvariantCulture) } });

@@ -51,7 +51,9 @@ internal sealed class LoanCalls(bool isOneWord = false) : CallsService
         private ShmPayload? _request;
         private ShmPayload? _reply;
 
-        /// <summary>In one piece if it was lent, as the usual; otherwise it is copied, which is not on the clock.</summary>
+        /// <summary>
+        /// In one piece if it was lent, as the usual; otherwise it is copied, which is not on the clock.
+        /// </summary>
         public ReadOnlySpan<byte> Reply
         {
             get

@@ -24,7 +24,10 @@ internal static class ArmSets
 
     /// <summary>Payloads that are lent, those that are copied, and what copies bytes alone.</summary>
     public static IReadOnlyList<string> Loans { get; } =
-        ["shm-loan", "shm-loan-word", "shm-payload", "raw-stream", Fleet.Baseline, Fleet.BaselineAgain, "grpc-dotnet-uds"];
+    [
+        "shm-loan", "shm-loan-word", "shm-payload", "raw-stream",
+        Fleet.Baseline, Fleet.BaselineAgain, "grpc-dotnet-uds",
+    ];
 
     /// <summary>The usual arms, the round trip of one word, which has no size, and a multiplexer of streams.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual, "nerdbank-uds"];

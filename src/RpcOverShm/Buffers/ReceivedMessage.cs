@@ -219,24 +219,6 @@ internal struct ReceivedMessage
         return array;
     }
 
-    /// <summary>Returns the message itself, or a copy in the place of one in memory of the peer.</summary>
-    public ReceivedMessage ToPrivate()
-    {
-        if (!IsLoaned)
-        {
-            return this;
-        }
-
-        try
-        {
-            return InChunks(AsSequence());
-        }
-        finally
-        {
-            Release();
-        }
-    }
-
     /// <summary>Returns the arrays to the pool. The bytes must not be used afterwards.</summary>
     public void Release()
     {

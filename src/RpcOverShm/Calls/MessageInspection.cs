@@ -43,8 +43,7 @@ internal static class MessageInspection
             inner.ContextualSerializer,
             context =>
             {
-                // The observer and the method see the same bytes, also if the peer has lent them and changes them.
-                ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes().ToPrivate();
+                ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes();
                 try
                 {
                     bytes.CopyIfLoaned(); // the peer must not change what was inspected before it is parsed

@@ -126,7 +126,9 @@ internal sealed class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, boo
         }
     }
 
-    /// <summary>Counts a reference as one that the peer has, or takes it back. The caller has a use of the piece.</summary>
+    /// <summary>
+    /// Counts a reference as one that the peer has, or takes it back. The caller has a use of the piece.
+    /// </summary>
     public void OnFrameEnded(LoanPlace place, bool isSent)
     {
         using (_lock.Enter())

@@ -6,8 +6,8 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Fuzz.Targets;
 
 /// <summary>
-/// What a hostile peer says about loans: files that it passes, references into them, answers to the files of this side,
-/// and pieces that it returns. Between them this side borrows, disposes, rents and lends.
+/// The loans of a hostile peer: files that it passes, references into them, answers to the files of this side, and
+/// pieces that it returns. Between them this side borrows, disposes, rents and lends.
 /// <para>An input is a sequence of steps: one byte for what happens, and 16 bytes that the peer has sent.</para>
 /// </summary>
 internal sealed class LoansTarget : FuzzTarget

@@ -21,7 +21,10 @@ internal sealed class LoanSides : IDisposable
             OnLeaked = Leaks.Add,
             PauseAfterFailure = TimeSpan.Zero,
         };
-        Peer = new PeerLoans(new LoanQuota(new LoanLimits(borrowerLimit, process), isOfPeer: true)) { OnLeaked = Leaks.Add };
+        Peer = new PeerLoans(new LoanQuota(new LoanLimits(borrowerLimit, process), isOfPeer: true))
+        {
+            OnLeaked = Leaks.Add,
+        };
     }
 
     public LoanPool Pool { get; }
