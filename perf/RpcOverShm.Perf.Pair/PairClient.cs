@@ -12,13 +12,16 @@ namespace RpcOverShm.Perf.Pair;
 /// The client of one build: carries out each cell, first without the clock, and writes a line for it: its name, the
 /// median time of a call or message, and that of the slowest round.
 /// </summary>
-internal sealed class PairClient(Conformance.ConformanceClient client, Conformance.ConformanceClient oneWay)
+internal sealed class PairClient(
+    Conformance.ConformanceClient client, Conformance.ConformanceClient oneWay, Func<ShmChannel> open)
 {
     private const int Rounds = 6;
     private const int StreamBytes = 1 << 10;
     private const int Awaiting = 64;
     private const int Blocking = 8;
+    private const int CrowdThreads = 4;
     private const int FewMethods = 10;
+    private const int Connections = 400; // a server takes 500 of one process
 
     // The compiler's tiers come after pauses of 100 ms, so a warm-up has many rounds.
     private static readonly TimeSpan s_quiet = TimeSpan.FromMilliseconds(700);
@@ -31,15 +34,19 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
     {
         ["blocking-100B"] = (one, time) => Task.FromResult(one.Block(100, time)),
         ["blocking-100B-after-10ms"] = (one, time) => Task.FromResult(one.Block(100, time, s_gap)),
-        ["8-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time),
+        ["8-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time, Blocking, [one._client]),
         ["awaited-100B"] = (one, time) => Task.Run(() => one.AwaitAsync(100, time)),
-        ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time),
+        ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time, [one._client]),
         ["stream-1KiB"] = (one, time) => one.StreamAsync(time),
         ["one-way-1KiB"] = (one, time) => Task.FromResult(one.Send(StreamBytes, time)),
         ["blocking-100KiB"] = (one, time) => Task.FromResult(one.Block(100 << 10, time)),
         ["blocking-1MiB"] = (one, time) => Task.FromResult(one.Block(1 << 20, time)),
+        ["crowd-4-blocking-100B"] = (one, time) => one.BlockManyAsync(100, time, CrowdThreads, one.Crowd()),
+        ["crowd-64-awaiting-100B"] = (one, time) => one.AwaitManyAsync(100, time, one.Crowd()),
     };
 
+    private readonly Conformance.ConformanceClient _client = client;
+    private Conformance.ConformanceClient[]? _crowd;
     private long _perRound = 1000; // messages of a stream
 
     public static IEnumerable<string> Cells => s_cells.Keys;
@@ -47,10 +54,14 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
     public static async Task<int> RunAsync(string address, string[] cells)
     {
         EndWithParent();
-        using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
+        ShmChannel Open() =>
+            ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
+
+        using ShmChannel channel = Open();
         var one = new PairClient(
             new Conformance.ConformanceClient(channel),
-            new Conformance.ConformanceClient(channel.CreateOneWayInvoker()));
+            new Conformance.ConformanceClient(channel.CreateOneWayInvoker()),
+            Open);
         foreach (string cell in cells)
         {
             Func<PairClient, TimeSpan, Task<double>> run = s_cells[cell];
@@ -111,7 +122,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
             }
 
             long before = Stopwatch.GetTimestamp();
-            Payload answer = client.Echo(request);
+            Payload answer = _client.Echo(request);
             times.Add(Stopwatch.GetTimestamp() - before);
             Check(answer, request);
         }
@@ -119,17 +130,23 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         return MedianOf(times);
     }
 
-    /// <summary>Makes calls from several threads. Returns the elapsed microseconds divided by all calls.</summary>
-    private Task<double> BlockManyAsync(int size, TimeSpan time)
+    /// <summary>
+    /// Makes calls from several threads, each over its share of the connections in turn. Returns the elapsed
+    /// microseconds divided by all calls.
+    /// </summary>
+    private Task<double> BlockManyAsync(
+        int size, TimeSpan time, int callers, Conformance.ConformanceClient[] clients)
     {
         Payload request = MakePayload(size);
-        return CallManyAsync(Blocking, time, end => Task.Factory.StartNew(
+        int caller = -1;
+        return CallManyAsync(callers, time, end => Task.Factory.StartNew(
             () =>
             {
+                int at = Interlocked.Increment(ref caller) % clients.Length;
                 long count = 0;
-                for (; Stopwatch.GetTimestamp() < end; count++)
+                for (; Stopwatch.GetTimestamp() < end; count++, at = (at + callers) % clients.Length)
                 {
-                    Check(client.Echo(request), request);
+                    Check(clients[at].Echo(request), request);
                 }
 
                 return count;
@@ -154,7 +171,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
             oneWay.Echo(request);
         }
 
-        Check(client.Echo(request), request);
+        Check(_client.Echo(request), request);
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / count;
     }
 
@@ -165,7 +182,7 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         long end = Stopwatch.GetTimestamp() + (long)(time.TotalSeconds * Stopwatch.Frequency);
         for (long before = Stopwatch.GetTimestamp(); before < end; before = Stopwatch.GetTimestamp())
         {
-            Payload answer = await client.EchoAsync(request);
+            Payload answer = await _client.EchoAsync(request);
             times.Add(Stopwatch.GetTimestamp() - before);
             Check(answer, request);
         }
@@ -173,16 +190,18 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         return MedianOf(times);
     }
 
-    /// <summary>Makes calls from many tasks. Returns the elapsed microseconds divided by all calls.</summary>
-    private Task<double> AwaitManyAsync(int size, TimeSpan time)
+    /// <summary>The same from many tasks.</summary>
+    private Task<double> AwaitManyAsync(int size, TimeSpan time, Conformance.ConformanceClient[] clients)
     {
         Payload request = MakePayload(size);
+        int caller = -1;
         return CallManyAsync(Awaiting, time, end => Task.Run(async () =>
         {
+            int at = Interlocked.Increment(ref caller) % clients.Length;
             long count = 0;
-            for (; Stopwatch.GetTimestamp() < end; count++)
+            for (; Stopwatch.GetTimestamp() < end; count++, at = (at + Awaiting) % clients.Length)
             {
-                Check(await client.EchoAsync(request), request);
+                Check(await clients[at].EchoAsync(request), request);
             }
 
             return count;
@@ -198,10 +217,14 @@ internal sealed class PairClient(Conformance.ConformanceClient client, Conforman
         return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / calls.Sum();
     }
 
+    // Opened once, and left to the end of the process.
+    private Conformance.ConformanceClient[] Crowd() => _crowd ??=
+        [.. Enumerable.Range(0, Connections).Select(_ => new Conformance.ConformanceClient(open()))];
+
     /// <summary>Receives a stream that takes about the time. Returns the microseconds for each message.</summary>
     private async Task<double> StreamAsync(TimeSpan time)
     {
-        using AsyncServerStreamingCall<Payload> call = client.Pump(
+        using AsyncServerStreamingCall<Payload> call = _client.Pump(
             new PumpRequest { Messages = _perRound, MessageBytes = StreamBytes });
         long begun = 0;
         long count = 0;

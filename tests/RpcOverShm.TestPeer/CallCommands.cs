@@ -233,6 +233,21 @@ internal sealed class CallCommands : IAsyncDisposable
         return Task.FromResult("");
     }
 
+    /// <summary>Opens a channel, calls and closes it, over and over until this process is killed.</summary>
+    public static Task<string> ReconnectAsync(string address, string? directory)
+    {
+        _ = Task.Run(async () =>
+        {
+            while (true)
+            {
+                await using var channel = ShmChannel.ForAddress(
+                    address, new ShmChannelOptions { Connect = { RuntimeDirectory = directory } });
+                await new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty);
+            }
+        });
+        return Task.FromResult("");
+    }
+
     public async ValueTask DisposeAsync()
     {
         foreach (ShmChannel one in _crowd)

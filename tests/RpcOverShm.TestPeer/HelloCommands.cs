@@ -1,9 +1,9 @@
-using System.Net.Sockets;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 using RpcOverShm.TestPeer.Raw;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
@@ -15,12 +15,14 @@ internal static class HelloCommands
     private static readonly PeerLimits s_limits = new(64 << 10, PeerLimits.SmallestCallWindow, 1, 0);
 
     /// <summary>Sends a client's hello with these versions to a server; the reply is the server's answer.</summary>
-    public static async Task<string> GreetAsync(string path, int lowest, int highest)
+    public static async Task<string> GreetAsync(string place, int lowest, int highest)
     {
-        using Socket socket = await UnixSockets.ConnectAsync(path);
+        using Wire wire = await HostSystem.Current.ConnectAsync(
+            RawAddress.OfPlace(place), NullLogger.Instance, CancellationToken.None);
+        using Signal signal = HostSystem.Current.CreateSignal();
         using var segment = SharedSegment.Create(s_limits.RingCapacity, Guid.NewGuid());
-        RawHandshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
-        using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(socket, CancellationToken.None);
+        Handshake.Send(wire, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment, signal);
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(wire, CancellationToken.None);
         return answer?.Hello is { } hello
             ? $"{hello.Type} {hello.RefusalReason} {hello.LowestVersion} {hello.RefusalText}"
             : "closed";
@@ -29,24 +31,26 @@ internal static class HelloCommands
     /// <summary>
     /// Listens, and answers the next client with this version, independently of the client's versions.
     /// </summary>
-    public static Task<string> AnswerAsync(string path, int version)
+    public static Task<string> AnswerAsync(string place, int version)
     {
-        Socket listener = UnixSockets.Listen(path);
-        _ = AnswerOneAsync(listener, version);
+        var door = new RawDoor(place);
+        _ = AnswerOneAsync(door, version);
         return Task.FromResult("");
     }
 
-    private static async Task AnswerOneAsync(Socket listener, int version)
+    private static async Task AnswerOneAsync(RawDoor door, int version)
     {
-        using (listener)
+        using (door)
         {
-            using Socket client = await listener.AcceptAsync();
-            using Handshake.ReceivedHello? hello = await RawHandshake.ReceiveAsync(client, CancellationToken.None);
+            using Wire client = await door.AcceptAsync();
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(client, CancellationToken.None);
+            using Signal signal = HostSystem.Current.CreateSignal();
             using var segment = SharedSegment.Create(s_limits.RingCapacity, hello!.Hello.ConnectionId);
-            RawHandshake.Send(client, MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version), segment);
+            Hello answer = MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version);
+            Handshake.Send(client, answer, segment, signal);
 
-            // Until the client has read the answer and closed its socket.
-            await client.ReceiveAsync(new byte[1]);
+            // Until the client has read the answer and closed its wire.
+            await Handshake.ReceiveAsync(client, CancellationToken.None);
         }
     }
 

@@ -29,12 +29,11 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3), Codec(words)),
-        ["callback-channel"] = words => _call.OpenAsync(
-            words[1], Place(words), [], options =>
-            {
-                options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
-                options.Callbacks.Services.Add(new Script().Build());
-            }),
+        ["callback-channel"] = words => _call.OpenAsync(words[1], Place(words), [], options =>
+        {
+            options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
+            options.Callbacks.Services.Add(new Script().Build());
+        }),
         ["blocking-callback-channel"] = words => _call.OpenForBlockingCallbacksAsync(
             words[1], Place(words), Enum.Parse<ShmSchedulingMode>(words[3])),
         ["flood"] = words => _call.FloodAsync(words[1]),
@@ -53,6 +52,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(Place(words, 1)),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
+        ["reconnect"] = words => CallCommands.ReconnectAsync(words[1], Place(words)),
         ["stream-listen"] = words => _stream.ListenAsync(
             words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),

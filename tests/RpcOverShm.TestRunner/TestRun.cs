@@ -102,7 +102,11 @@ internal sealed class TestRun(TestFilter selection, KnownFailures known, int? wo
 
     public void TestOutput(TestOutput output)
     {
-        // That of a test that fails is printed with it.
+        // That of a test that fails is printed with it, but for what is told while it runs.
+        if (output.Stream == "Progress")
+        {
+            Console.Write(output.Text);
+        }
     }
 
     public void SendMessage(TestMessage message)

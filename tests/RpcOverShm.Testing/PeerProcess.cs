@@ -212,6 +212,7 @@ public sealed class PeerProcess : IAsyncDisposable
         }
 
         await Exited.Bounded();
+        CloseInput();
         _process.Dispose();
         _asking.Dispose();
     }
@@ -274,14 +275,30 @@ public sealed class PeerProcess : IAsyncDisposable
     {
         try
         {
-            while (await reader.ReadLineAsync() is { } line)
+            using (reader)
             {
-                onLine(line);
+                while (await reader.ReadLineAsync() is { } line)
+                {
+                    onLine(line);
+                }
             }
         }
         catch (Exception exception) when (exception is IOException or ObjectDisposedException)
         {
             // The process has ended.
+        }
+    }
+
+    // The pipe stays open when the process has ended.
+    private void CloseInput()
+    {
+        try
+        {
+            _process.StandardInput.Close();
+        }
+        catch (IOException)
+        {
+            // A command that nobody has read is lost.
         }
     }
 

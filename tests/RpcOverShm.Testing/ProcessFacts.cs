@@ -43,6 +43,20 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
         }
     }
 
+    /// <summary>Waits until this process has no more resources than before.</summary>
+    /// <exception cref="TimeoutException">It has more; the message says of what.</exception>
+    public static async Task ReturnsToAsync(ProcessFacts before)
+    {
+        try
+        {
+            await Timeouts.Eventually(() => OfSelf().IsNoMoreThan(before), TimeSpan.FromSeconds(20));
+        }
+        catch (TimeoutException exception)
+        {
+            throw new TimeoutException($"{exception.Message} {OfSelf()}; before: {before}.", exception);
+        }
+    }
+
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
     public static ProcessFacts Of(int processId) => new(

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Testing;
 
@@ -14,19 +15,31 @@ public static class ProcessResources
     // Linux truncates the names of threads.
     private const int ThreadNameLength = 15;
 
+    /// <summary>Whether the system is Wine, which does not check rights of pipes and their first instances.</summary>
+    public static bool IsWine { get; } = OperatingSystem.IsWindows()
+        && NativeLibrary.TryGetExport(NativeLibrary.Load("ntdll"), "wine_get_version", out _);
+
     /// <summary>Counts the open descriptors whose target contains the text; all descriptors if it is empty.</summary>
     public static int CountDescriptors(string target = "", int? processId = null) =>
         Directory.GetFiles(Root(processId) + "/fd").Count(
             path => TargetOf(path)?.Contains(target, StringComparison.Ordinal) == true);
 
+    /// <summary>
+    /// Counts the open descriptors by kind, such as "socket" or "anon_inode:[pidfd]", all files as "file"; on Windows
+    /// the handles by the type of their objects.
+    /// </summary>
+    public static IReadOnlyDictionary<string, int> CountByKind(int? processId = null) => OperatingSystem.IsWindows()
+        ? WindowsResources.CountHandles(processId ?? Environment.ProcessId)
+        : Directory.GetFiles(Root(processId) + "/fd").Select(TargetOf).OfType<string>().CountBy(KindOf).ToDictionary();
+
     /// <summary>Counts the open sockets; on Windows the handles of pipes and files.</summary>
     public static int CountSockets(int? processId = null) => OperatingSystem.IsWindows()
-        ? WindowsResources.CountHandles("File", processId ?? Environment.ProcessId)
+        ? CountByKind(processId).GetValueOrDefault("File")
         : CountDescriptors("socket:[", processId);
 
     /// <summary>Counts the open descriptors of segments; on Windows the handles of sections.</summary>
     public static int CountSegmentDescriptors(int? processId = null) => OperatingSystem.IsWindows()
-        ? WindowsResources.CountHandles("Section", processId ?? Environment.ProcessId)
+        ? CountByKind(processId).GetValueOrDefault("Section")
         : CountDescriptors(MemoryFile, processId);
 
     /// <summary>Counts the mappings of segments.</summary>
@@ -69,6 +82,13 @@ public static class ProcessResources
             return null;
         }
     }
+
+    // A target is a path, "socket:[NUMBER]" or "anon_inode:[KIND]".
+    private static string KindOf(string target) =>
+        target.Contains(MemoryFile, StringComparison.Ordinal) ? MemoryFile
+        : target[0] == '/' ? "file"
+        : target.StartsWith("anon_inode:", StringComparison.Ordinal) ? target
+        : target.Split(':')[0];
 
     // The state follows the name, which is in parentheses (proc_pid_stat(5)).
     private static bool IsAsleep(string task)

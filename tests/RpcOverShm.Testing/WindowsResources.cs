@@ -31,19 +31,18 @@ internal static unsafe partial class WindowsResources
         return [.. process.Threads.Cast<ProcessThread>().Select(thread => NameOf(thread.Id)).OfType<string>()];
     }
 
-    /// <summary>Counts the open handles of objects of this type, such as "File" or "Section"; all if it is "".</summary>
-    public static int CountHandles(string type, int processId)
+    /// <summary>Counts the open handles by the type of their objects, such as "File" or "Section".</summary>
+    public static Dictionary<string, int> CountHandles(int processId)
     {
-        nint[] handles = HandlesOf(processId);
-        if (type.Length == 0)
+        nint process = Open(processId, ProcessDuplicateHandle);
+        var counts = new Dictionary<string, int>();
+        foreach (string type in HandlesOf(processId).Select(handle => TypeOf(process, handle)).OfType<string>())
         {
-            return handles.Length;
+            counts[type] = counts.GetValueOrDefault(type) + 1;
         }
 
-        nint process = Open(processId, ProcessDuplicateHandle);
-        int count = handles.Count(handle => TypeOf(process, handle) == type);
         _ = CloseHandle(process);
-        return count;
+        return counts;
     }
 
     /// <summary>Counts the mapped views that begin as a segment does.</summary>
@@ -52,8 +51,10 @@ internal static unsafe partial class WindowsResources
         nint process = Open(processId, ProcessVmRead | ProcessQueryInformation);
         int count = 0;
         MemoryRegion region;
-        for (nint at = 0; VirtualQueryEx(process, at, &region, sizeof(MemoryRegion)) != 0; at = region.Base + region.Size)
+        nint at = 0;
+        while (VirtualQueryEx(process, at, &region, sizeof(MemoryRegion)) != 0)
         {
+            at = region.Base + region.Size;
             ulong word;
             if (region.Type == MemoryMapped && region.State == MemoryCommit && region.Base == region.AllocationBase
                 && ReadProcessMemory(process, region.Base, &word, sizeof(ulong), out _) != 0 && word == SegmentMagic)

@@ -16,6 +16,7 @@ internal static class CrashPoint
     public const string RendezvousLocked = "rendezvous-locked";
     public const string RendezvousBound = "rendezvous-bound";
     public const string RendezvousUnbound = "rendezvous-unbound";
+    public const string HelloSent = "hello-sent";
     public const string HelloReceived = "hello-received";
     public const string RecordWritten = "record-written";
     public const string TailPublished = "tail-published";
@@ -29,8 +30,8 @@ internal static class CrashPoint
     /// <summary>All points, for the test peer and the tests.</summary>
     public static IReadOnlyList<string> All { get; } =
     [
-        RendezvousLocked, RendezvousBound, RendezvousUnbound, HelloReceived, RecordWritten, TailPublished, RecordRead,
-        HeadPublished, ReaderArmed,
+        RendezvousLocked, RendezvousBound, RendezvousUnbound, HelloSent, HelloReceived, RecordWritten, TailPublished,
+        RecordRead, HeadPublished, ReaderArmed,
     ];
 
     /// <summary>Kills this process if the point is armed.</summary>

@@ -174,6 +174,9 @@ internal static class ClientHandshake
         try
         {
             Handshake.Send(wire, hello, own, signal);
+
+            // CRASH hello-sent: the server, which reads the hello or answers it, gets the end of the wire instead.
+            CrashPoint.Reach(CrashPoint.HelloSent);
             return null;
         }
         catch (IOException exception)

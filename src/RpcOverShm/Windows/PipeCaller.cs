@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using RpcOverShm.Systems;
@@ -54,11 +55,13 @@ internal static class PipeCaller
         WindowsNative.ErrorFileNotFound or WindowsNative.ErrorPathNotFound => new ConnectException(
             ConnectFailure.NotListening,
             $"No server listens at {address.Name}: there is no such pipe. Start the server first"
-            + (address.IsName ? ", as the same user." : ", with the same path.")),
+            + (address.IsName ? ", as the same user." : ", with the same path."),
+            new Win32Exception(error, WindowsNative.ErrorText(error))),
         WindowsNative.ErrorAccessDenied => new ConnectException(
             ConnectFailure.AccessDenied,
             $"The pipe of a server is at {address.Name}, but user {WindowsSystem.OwnSid} may not open it: run client "
-            + "and server as the same user, or set AllowedUsers or AllowedGroup of the server."),
+            + "and server as the same user, or set AllowedUsers or AllowedGroup of the server.",
+            new Win32Exception(error, WindowsNative.ErrorText(error))),
         _ => new IOException($"Cannot open {address.Name}: {WindowsNative.ErrorText(error)}.", error),
     };
 }

@@ -88,9 +88,18 @@ internal sealed unsafe class PipePeer : IDisposable
             throw new IOException($"The system does not name the pipe's owner: {WindowsNative.ErrorText(error)}.");
         }
 
-        Account user = WindowsAccounts.OfSid(owner);
-        WindowsNative.LocalFree(descriptor);
-        return new PipePeer(new PeerIdentity(processId, user, user), process: null, deniedError: 0);
+        try
+        {
+            // A security descriptor may lack an owner.
+            Account user = owner != 0
+                ? WindowsAccounts.OfSid(owner)
+                : throw new IOException($"The pipe of process {processId} has no owner, so its user is not known.");
+            return new PipePeer(new PeerIdentity(processId, user, user), process: null, deniedError: 0);
+        }
+        finally
+        {
+            WindowsNative.LocalFree(descriptor);
+        }
     }
 
     /// <summary>Returns whether the process's user is a member of a group.</summary>

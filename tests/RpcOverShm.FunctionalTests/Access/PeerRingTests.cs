@@ -19,6 +19,7 @@ internal sealed class PeerRingTests : VictimFixture
     [TestCase(DefaultLimit, "has holes: of 17 pages from byte 0 on, 0 are there")]
     [TestCase(2 * DefaultLimit, "Ring.MaxPeerCapacity of the server allows")]
     [TestCase(1L << 30, "Ring.MaxPeerCapacity of the server allows")]
+    [LinuxOnly("A section of Windows has no holes.")]
     public async Task ThreeHellosOfHoles_CostTheServerNothing(long ring, string complaint)
     {
         Victim victim = await StartVictimAsync();
@@ -29,7 +30,7 @@ internal sealed class PeerRingTests : VictimFixture
         {
             SafeFileHandle file = Holes(SegmentLayout.SizeBytes(ring));
             files.Add(file);
-            Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+            Socket socket = await UnixSockets.ConnectAsync(victim.Place);
             sockets.Add(socket);
             DescriptorPassing.Send(socket.SafeHandle, HelloOf(ring).Encode(), file);
             using Handshake.ReceivedHello? answer =
@@ -48,6 +49,7 @@ internal sealed class PeerRingTests : VictimFixture
 
     [Test]
     [Category("Attack")]
+    [LinuxOnly("A section of Windows has no holes.")]
     [Long(
         "The attack measures newcomers for seconds, up to three times.",
         "PeerRingTests.ThreeHellosOfHoles_CostTheServerNothing")]
@@ -64,7 +66,7 @@ internal sealed class PeerRingTests : VictimFixture
             int refused = 0;
             while (!over.IsCompleted)
             {
-                using Socket socket = UnixSockets.Connect(victim.SocketPath);
+                using Socket socket = UnixSockets.Connect(victim.Place);
                 DescriptorPassing.Send(socket.SafeHandle, hello, holes);
                 using Handshake.ReceivedHello? answer =
                     RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
@@ -100,24 +102,24 @@ internal sealed class PeerRingTests : VictimFixture
     public async Task Limit_OfAStreamListener_RefusesALargerRing()
     {
         using var directory = new TestDirectory();
-        await using var listener = new ShmStreamListener("shm://s", new ShmStreamListenerOptions
+        await using var listener = new ShmStreamListener(directory.AddressOf("s"), new ShmStreamListenerOptions
         {
-            Listen = { RuntimeDirectory = directory.Path },
+            Listen = { RuntimeDirectory = directory.Option },
             Ring = { MaxPeerCapacity = 1 << 20 },
         });
         listener.Start();
         var options = new ShmStreamOptions
         {
-            Connect = { RuntimeDirectory = directory.Path },
+            Connect = { RuntimeDirectory = directory.Option },
             Ring = { Capacity = 2 << 20 },
         };
 
         Assert.That(
-            () => ShmStream.ConnectAsync("shm://s", options),
+            () => ShmStream.ConnectAsync(directory.AddressOf("s"), options),
             Throws.TypeOf<ShmTransportException>()
                 .With.Message.Contains("exceeds the 1048576 that Ring.MaxPeerCapacity of the server allows"));
         options.Ring.Capacity = 1 << 20;
-        await using ShmStream stream = await ShmStream.ConnectAsync("shm://s", options).Bounded();
+        await using ShmStream stream = await ShmStream.ConnectAsync(directory.AddressOf("s"), options).Bounded();
     }
 
     private static async Task AssertLimitAsync(int ring, bool isTaken, bool atServer)
@@ -125,9 +127,9 @@ internal sealed class PeerRingTests : VictimFixture
         const int Limit = 2 << 20;
         using var directory = new TestDirectory();
         using var log = new LogGuard();
-        await using var server = new ShmServer("shm://x", new ShmServerOptions
+        await using var server = new ShmServer(directory.AddressOf("x"), new ShmServerOptions
         {
-            Listen = { RuntimeDirectory = directory.Path },
+            Listen = { RuntimeDirectory = directory.Option },
             Ring =
             {
                 Capacity = atServer ? ShmDefaults.RingCapacity : ring,
@@ -137,9 +139,9 @@ internal sealed class PeerRingTests : VictimFixture
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();
-        await using var channel = ShmChannel.ForAddress("shm://x", new ShmChannelOptions
+        await using var channel = ShmChannel.ForAddress(directory.AddressOf("x"), new ShmChannelOptions
         {
-            Connect = { RuntimeDirectory = directory.Path },
+            Connect = { RuntimeDirectory = directory.Option },
             Ring =
             {
                 Capacity = atServer ? ring : ShmDefaults.RingCapacity,

@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Security.Claims;
 using RpcOverShm.Links;
 using RpcOverShm.Linux;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
@@ -92,14 +93,18 @@ internal sealed class SessionTests : CallbackFixture
         Assert.That(session.ProcessId, Is.EqualTo(Environment.ProcessId));
         ClaimsPrincipal user = session.User;
         Assert.That(user.Identity!.IsAuthenticated, Is.True);
-        Assert.That(user.Identity.Name, Is.EqualTo(Environment.UserName));
-        string group = $"{FileFacts.OfPath("/proc/self/task")!.Value.GroupId}";
+        string name = OperatingSystem.IsWindows()
+            ? $@"{Environment.UserDomainName}\{Environment.UserName}"
+            : Environment.UserName;
+        Assert.That(user.Identity.Name, Is.EqualTo(name));
+        string id = $"{HostSystem.Current.OwnUser}";
+        string group = OperatingSystem.IsWindows() ? id : $"{FileFacts.OfPath("/proc/self/task")!.Value.GroupId}";
         Assert.That(
             user.Claims.Select(claim => (claim.Type, claim.Value)),
             Is.EquivalentTo(new[]
             {
-                (ClaimTypes.Name, Environment.UserName),
-                (ShmClaimTypes.UserId, $"{LinuxNative.GetEffectiveUserId()}"),
+                (ClaimTypes.Name, name),
+                (ShmClaimTypes.UserId, id),
                 (ShmClaimTypes.GroupId, group),
                 (ShmClaimTypes.ProcessId, $"{Environment.ProcessId}"),
             }));

@@ -81,11 +81,10 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Encoding_ThatTheServerDoesNotHave_IsUnimplemented_AndNamesThoseItHas()
     {
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         StatusTrailer end = await client.CallAsync(1, "br", [0]);
 
@@ -97,12 +96,11 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     [TestCase("gzip", new byte[] { 2, 1, 1 }, "mark")]
     [TestCase("gzip", new byte[] { 1, 1, 1 }, "decompressed")]
     [TestCase("identity", new byte[] { 1, 2, 3 }, "")]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Message_ThatIsNotWhatItSays_IsInternal_AndTheConnectionLives(
         string encoding, byte[] message, string problem)
     {
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         StatusTrailer end = await client.CallAsync(1, encoding, message);
         StatusTrailer next = await client.CallAsync(2, encoding, [0, .. RawFrames.Message("fine")]);
@@ -160,7 +158,6 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfACallThatAsksForIt_IsCompressedOnTheWire_UnlessItsMessageIsNot()
     {
         ShmRig rig = await StartShmAsync(new Script
@@ -173,7 +170,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
                 await responses.WriteAsync(Zeros);
             },
         });
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         client.StartServerStream("");
         RawFrame headers = await client.ReceiveAsync(FrameKind.Headers);
@@ -192,7 +189,6 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfAServerThatCompresses_IsCompressedOnTheWire([Values] bool isStream)
     {
         ShmRig rig = await StartShmAsync(
@@ -202,7 +198,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
                 ServerStream = (_, responses, _) => responses.WriteAsync(Zeros),
             },
             new RigOptions { ResponseCompression = "gzip" });
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         client.Start(
             RawFrames.First, isStream ? RawFrames.ServerStreamHead : RawFrames.UnaryHead, RawFrames.Message(""));
@@ -241,7 +237,6 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_ThatIsToBeAsItIs_IsNotCompressedByTheServersOption()
     {
         ShmRig rig = await StartShmAsync(
@@ -254,7 +249,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
                 },
             },
             new RigOptions { ResponseCompression = "gzip" });
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         client.StartServerStream("");
         RawFrame message = await client.ReceiveAsync(FrameKind.Message);

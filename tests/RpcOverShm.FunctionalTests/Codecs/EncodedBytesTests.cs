@@ -19,11 +19,10 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
     private static CallOptions Gzip => new(new Metadata { { Wanted, "gzip" } });
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Message_CutShortAnywhere_IsInternal_AndTheNextOneTaken()
     {
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
         byte[] whole = GzipOf(Payloads.OfSize(300).ToByteArray());
         uint number = 1;
 
@@ -79,11 +78,10 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
     [TestCase("gzip", Plain, StatusCode.OK)]
     [TestCase("gzip", Compressed, StatusCode.OK)]
     [TestCase("gzip", (byte)2, StatusCode.Internal)]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task Response_OfAnEncoding_IsReadByItsMark(string encoding, byte mark, StatusCode expected)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         using RawPeer server = await listener.AcceptCallAsync();
         byte[] message = RawFrames.Message(new string('a', 500));

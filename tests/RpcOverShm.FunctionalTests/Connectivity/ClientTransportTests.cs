@@ -15,7 +15,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     public async Task InvokingMethod_WhileTheConnectionIsBeingMade_Returns()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var silent = new SilentListener(rig.SocketPath);
+        using var silent = new SilentListener(rig.Place);
 
         AnyCall[] calls = [.. AnyCall.Shapes.Select(shape => AnyCall.Start(rig.Invoker, shape))];
         await silent.Accepted.Bounded();
@@ -48,7 +48,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     public async Task Deadline_OfAServerThatSaysNothing_EndsTheCallAllTheSame(MethodType shape)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var server = new RawServer(rig.SocketPath);
+        using var server = new RawServer(rig.Place);
 
         AnyCall call = AnyCall.Start(rig.Invoker, shape, Soon);
         using RawPeer peer = await server.AcceptAsync();
@@ -65,7 +65,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     public async Task SomethingElseThere_IsInternalWithTheReason(MethodType shape)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var foreign = new SilentListener(rig.SocketPath, "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
+        using var foreign = new SilentListener(rig.Place, "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
 
         RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape).Outcome);
 
@@ -112,11 +112,10 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     // A server that stops ends each of its calls; a server that dies sends nothing.
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     [Item("C15")]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task ServerThatDiesDuringTheCall_IsUnavailable(MethodType shape)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var server = new RawServer(rig.SocketPath);
+        using var server = new RawServer(rig.Place);
 
         AnyCall call = AnyCall.Start(rig.Invoker, shape);
         RawPeer peer = await server.AcceptAsync();
@@ -156,11 +155,10 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
 
     [Test]
     [Item("C22")]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task CompleteAsyncAndDisposeAtOnce_SendTheHalfCloseAheadOfTheCancel()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var server = new RawServer(rig.SocketPath);
+        using var server = new RawServer(rig.Place);
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         using RawPeer peer = await server.AcceptAsync();
         await peer.ReceiveAsync(FrameKind.CallStart);
@@ -174,11 +172,10 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task CompleteAsyncAndDisposeAtOnce_BehindAFullRing_SendTheHalfCloseAheadOfTheCancel()
     {
         ShmRig rig = await StartWithoutServerAsync(new RigOptions { RingCapacity = 64 << 10 });
-        using var server = new RawServer(rig.SocketPath);
+        using var server = new RawServer(rig.Place);
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         using RawPeer peer = await server.AcceptAsync();
         CallId id = (await peer.ReceiveAsync(FrameKind.CallStart)).Call;

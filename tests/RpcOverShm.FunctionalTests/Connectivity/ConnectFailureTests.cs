@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
@@ -23,12 +24,15 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             : await FailureOf(client.UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        string advice = OperatingSystem.IsWindows()
+            ? "there is no such pipe. Start the server first, as the same user."
+            : "there is no such socket. Start the server first. RuntimeDirectory is set here: it must be the same on "
+                + "both sides. No server runs in this directory.";
         Assert.That(
             failure.Status.Detail,
             Is.EqualTo(
-                $"Error starting gRPC call. No server listens at '{_directory.Combine("nobody.sock")}' "
-                + "(shm://nobody): there is no such socket. Start the server first. RuntimeDirectory is set here: it "
-                + "must be the same on both sides. No server runs in this directory."));
+                $"Error starting gRPC call. No server listens at '{_directory.PlaceOf("nobody")}' "
+                + $"({_directory.AddressOf("nobody")}): {advice}"));
         Assert.That(
             failure.Message,
             Is.EqualTo(
@@ -36,7 +40,10 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
                 + "DebugException=\"RpcOverShm.ShmTransportException: NotListening, as the detail says.\")"));
         var error = (ShmTransportException)failure.Status.DebugException!;
         Assert.That(error.Error, Is.EqualTo(ShmTransportError.NotListening));
-        Assert.That(error.InnerException, Is.TypeOf<SocketException>(), "The chain stays.");
+        Assert.That(
+            error.InnerException,
+            OperatingSystem.IsWindows() ? Is.TypeOf<Win32Exception>() : Is.TypeOf<SocketException>(),
+            "The chain stays.");
     }
 
     [Test]
@@ -121,8 +128,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task SilentListener_AtThePath_TimesOut()
     {
-        using var silent = new SilentListener(_directory.Combine("silent.sock"));
-        await using var channel = ShmChannel.ForAddress("shm://silent", new ShmChannelOptions
+        using var silent = new SilentListener(_directory.PlaceOf("silent"));
+        await using var channel = ShmChannel.ForAddress(_directory.AddressOf("silent"), new ShmChannelOptions
         {
             Connect = { RuntimeDirectory = _directory.Option, Timeout = TimeSpan.FromMilliseconds(200) },
         });
@@ -136,7 +143,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task SilentListener_AtThePath_DoesNotKeepACallBeyondItsDeadline()
     {
-        using var silent = new SilentListener(_directory.Combine("silent.sock"));
+        using var silent = new SilentListener(_directory.PlaceOf("silent"));
         await using ShmChannel channel = Open("silent");
         var client = new ScriptClient(channel.CreateCallInvoker());
         var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(200));
@@ -152,7 +159,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     public async Task ForeignListener_AtThePath_IsNamed()
     {
         using var foreign = new SilentListener(
-            _directory.Combine("foreign.sock"), "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
+            _directory.PlaceOf("foreign"), "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
         await using ShmChannel channel = Open("foreign");
         await using ShmServer server = MakeServer("foreign");
 
@@ -162,7 +169,9 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(failure.Status.Detail, Does.Contain("no RpcOverShm server"));
         Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.AddressInUse));
-        Assert.That(refusal.Message, Does.Contain("Another program"));
+        Assert.That(
+            refusal.Message,
+            Does.Contain(OperatingSystem.IsWindows() ? "A server of another process" : "Another program"));
     }
 
     [Test]
@@ -256,7 +265,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     {
         await using ShmServer server = MakeServer("crowd");
         await server.StartAsync();
-        ShmChannel[] channels = [.. Enumerable.Range(0, 200).Select(_ => Open("crowd"))];
+        ShmChannel[] channels = [.. Enumerable.Range(0, 200).Select(_ => Open("crowd", Timeouts.Wait))];
 
         await Task.WhenAll(channels.Select(channel =>
             new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync)).Bounded();
@@ -270,11 +279,12 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     private static Task<RpcException> FailureAtAsync(ShmChannel channel) =>
         FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
-    private ShmChannel Open(string name) =>
-        ShmChannel.ForAddress(_directory.AddressOf(name), new ShmChannelOptions
-        {
-            Connect = { RuntimeDirectory = _directory.Option },
-        });
+    private ShmChannel Open(string name, TimeSpan? timeout = null)
+    {
+        var options = new ShmChannelOptions { Connect = { RuntimeDirectory = _directory.Option } };
+        options.Connect.Timeout = timeout ?? options.Connect.Timeout;
+        return ShmChannel.ForAddress(_directory.AddressOf(name), options);
+    }
 
     private ShmServer MakeServer(string name)
     {

@@ -132,7 +132,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     public async Task Call_InThePauseAfterAFailure_FailsWithThatFailure_WithoutAnotherAttempt()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var foreign = new SilentListener(rig.SocketPath, "not a hello, whatever else it may be"u8.ToArray());
+        using var foreign = new SilentListener(rig.Place, "not a hello, whatever else it may be"u8.ToArray());
         ShmChannel channel = rig.OpenChannel(options =>
         {
             options.InitialReconnectBackoff = TimeSpan.FromHours(1);
@@ -154,7 +154,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     public async Task Attempts_AfterFailures_GoOnByThemselves()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var foreign = new SilentListener(rig.SocketPath, "not a hello, whatever else it may be"u8.ToArray());
+        using var foreign = new SilentListener(rig.Place, "not a hello, whatever else it may be"u8.ToArray());
 
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 

@@ -4,7 +4,6 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Transparent retry of calls that a stopping server refused before a method saw them.</summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
     private const int ConnectionOpened = 100;
@@ -40,7 +39,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task CallWithHeadersAndDeadline_Refused_KeepsThem()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
         var headers = new Metadata { { "key", "value" } };
         var options = new CallOptions(headers, DateTime.UtcNow.AddHours(1)).WithWaitForReady();
 
@@ -59,7 +58,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Call_ThatCrossesTheGoAwayOfAnIdleServer_IsRefusedAndNotCutOff()
     {
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         Task stopping = rig.Server.StopAsync();
         await client.ReceiveAsync(FrameKind.GoAway);
@@ -75,7 +74,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Stop_OfAnIdleServer_DoesNotWaitForAClientThatStays()
     {
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+        using RawPeer client = await RawPeer.ConnectAsync(rig.Place);
 
         await rig.Server.StopAsync().Bounded();
 
@@ -86,7 +85,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Call_RefusedByEveryServer_EndsUnavailable([Values] bool isBlocking)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var leaving = new RawServer(rig.SocketPath);
+        using var leaving = new RawServer(rig.Place);
         ScriptClient client = rig.Client;
 
         Task<RpcException> failure = isBlocking
@@ -115,7 +114,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Call_ThatAMethodHasSeen_IsNotMadeAgain()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var leaving = new RawServer(rig.SocketPath);
+        using var leaving = new RawServer(rig.Place);
 
         Task<RpcException> failure = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
         using RawPeer server = await leaving.AcceptAsync();
@@ -132,7 +131,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     {
         const int Calls = 300;
         ShmRig rig = await StartWithoutServerAsync();
-        using var leaving = new RawServer(rig.SocketPath);
+        using var leaving = new RawServer(rig.Place);
         using var cancel = new CancellationTokenSource();
 
         AsyncUnaryCall<Payload>[] calls =
@@ -170,7 +169,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Call_DisposedWhenItIsRefused_StaysCancelled()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var leaving = new RawServer(rig.SocketPath);
+        using var leaving = new RawServer(rig.Place);
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("disposed"));
         using RawPeer server = await leaving.AcceptAsync();
@@ -202,7 +201,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     private async Task AssertServedByTheNextAsync(Func<ScriptClient, Task<Payload>> call, int bytes)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
 
         Task<Payload> answer = call(rig.Client);
         await RefuseFirstAsync(leaving, async () => await rig.StartServerAsync(new Script().Build()));

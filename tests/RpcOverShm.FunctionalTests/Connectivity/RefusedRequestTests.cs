@@ -6,7 +6,6 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Transparent retry of calls that are refused while their request is still serialised or sent.</summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
 {
     private const int LargeBytes = 300_000;
@@ -18,7 +17,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
     {
         // After a large request, the next one is sent while it is being serialised.
         ShmRig rig = await StartWithoutServerAsync();
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
         Method<byte[], byte[]> method = BytesService.Method(
             isStream ? MethodType.ServerStreaming : MethodType.Unary, requests: InParts(static () => { }));
         AnyCall first = AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call;
@@ -39,7 +38,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
     public async Task Call_RefusedWhileItIsSerialised_IsServedByTheNextServer([Values] bool isStream)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
         int requests = 0;
         using var mayGoOn = new ManualResetEventSlim();
         Method<byte[], byte[]> method = BytesService.Method(
@@ -77,7 +76,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
     public async Task LargeCall_RefusedWhileItWaitsForSpace_IsServedByTheNextServer([Values] bool isBlocking)
     {
         ShmRig rig = await StartWithoutServerAsync(s_smallRing);
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
         ScriptClient client = rig.Client;
         Task<Payload> answer = isBlocking
             ? Timeouts.OnThread(() => client.Unary(Payloads.OfSize(LargeBytes)))
@@ -97,7 +96,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
     public async Task SmallCall_ThatHasWaitedForSpace_IsServedByTheNextServer([Values] bool isBlocking)
     {
         ShmRig rig = await StartWithoutServerAsync(s_smallRing);
-        var leaving = new RawServer(rig.SocketPath);
+        var leaving = new RawServer(rig.Place);
         ScriptClient client = rig.Client;
         using AsyncDuplexStreamingCall<Payload, Payload> filling = client.Duplex();
         using RawPeer server = await leaving.AcceptCallAsync();

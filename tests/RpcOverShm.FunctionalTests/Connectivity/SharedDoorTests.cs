@@ -10,6 +10,7 @@ internal sealed class SharedDoorTests
 {
     private const string Door = "RpcOverShm door";
 
+    // As Linux shortens them.
     private static readonly string[] s_threads =
         [Door, "RpcOverShm loop", "RpcOverShm watc", "RpcOverShm clos", "RpcOverShm spar"];
 
@@ -72,7 +73,7 @@ internal sealed class SharedDoorTests
         string[] threads = [.. ProcessResources.ThreadNames().Where(name => name.StartsWith("RpcOverShm"))];
 
         Assert.That(threads.Count(name => name == Door), Is.EqualTo(1));
-        Assert.That(threads.Distinct(), Is.SubsetOf(s_threads));
+        Assert.That(threads.Where(name => !s_threads.Any(name.StartsWith)), Is.Empty);
         int loops = 2 * Math.Max(1, Environment.ProcessorCount / 2);
         Assert.That(threads.Count(name => name == "RpcOverShm loop"), Is.LessThanOrEqualTo(loops));
     }

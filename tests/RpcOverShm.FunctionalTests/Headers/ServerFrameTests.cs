@@ -9,7 +9,6 @@ namespace RpcOverShm.FunctionalTests.Headers;
 /// limits too.
 /// </summary>
 [Parallelizable]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
 {
     // Long enough for a method to begin first, even on a busy machine.
@@ -237,6 +236,6 @@ internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
     private async Task<RawPeer> ConnectAsync(Script script)
     {
         ShmRig rig = await StartShmAsync(script);
-        return await RawPeer.ConnectAsync(rig.SocketPath);
+        return await RawPeer.ConnectAsync(rig.Place);
     }
 }

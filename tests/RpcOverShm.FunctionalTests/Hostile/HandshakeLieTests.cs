@@ -82,7 +82,7 @@ internal sealed class HandshakeLieTests : VictimFixture
         Victim victim = await StartVictimAsync();
         using SafeFileHandle? descriptor = open();
         ProcessFacts before = ProcessFacts.OfSelf();
-        using (Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath))
+        using (Socket socket = await UnixSockets.ConnectAsync(victim.Place))
         {
             DescriptorPassing.Send(socket.SafeHandle, hello, descriptor);
             await AssertRefusedAsync(victim, socket, complaint);
@@ -97,7 +97,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         ProcessFacts before = ProcessFacts.OfSelf();
-        using (Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath))
+        using (Socket socket = await UnixSockets.ConnectAsync(victim.Place))
         using (SafeFileHandle descriptor = Sealed(SegmentBytes))
         {
             RawDescriptorSender.SendMany(socket, HelloOf(s_limits), descriptor, count);
@@ -114,7 +114,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     public async Task Descriptors_OfAnIncompleteHello_AreClosedButForOne()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         int before = ProcessFacts.OfSelf().MemoryFiles;
 
@@ -129,7 +129,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     public async Task Descriptors_TooManyInManyPieces_DoNotPileUp()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = HelloOf(s_limits);
         hello[16] = 0;
@@ -157,7 +157,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     public async Task Descriptors_TooManyAfterTheHandshake_EndTheConnectionOnly()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
 
         // The kernel refuses them at their sender since Linux 6.16 (EPERM); an earlier one passes them on.
@@ -178,7 +178,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     public async Task Hello_InPieces_IsWhole()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = HelloOf(s_limits);
         DescriptorPassing.Send(socket.SafeHandle, hello.AsSpan(0, 1), descriptor);
@@ -198,7 +198,7 @@ internal sealed class HandshakeLieTests : VictimFixture
     public async Task Hello_OfALaterVersionThatSpeaksThisOne_IsTaken()
     {
         Victim victim = await StartVictimAsync();
-        using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+        using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
         using SafeFileHandle descriptor = Sealed(SegmentBytes);
         byte[] hello = [.. HelloOf(s_limits), .. Enumerable.Repeat((byte)0xFF, 16)];
         hello[12] = 2;    // HighestVersion
@@ -222,7 +222,7 @@ internal sealed class HandshakeLieTests : VictimFixture
         ProcessFacts before = ProcessFacts.OfSelf();
         for (int i = 0; i < 20; i++)
         {
-            using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+            using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
             using SafeFileHandle descriptor = Sealed(SegmentBytes);
             if (bytes > 0)
             {

@@ -8,7 +8,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Servers that want their clients to pay for the pages of the server's ring: as <see cref="HostileMoveTests"/>, with
 /// the roles exchanged.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
+[LinuxOnly("A section of Windows has no holes.")]
 internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;
@@ -21,7 +21,7 @@ internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartWithoutServerAsync();
         rig.Log.Expect(PeerViolation);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         Task<RpcException> failing = FailureOf(call.ResponseStream.ToListAsync());
         using var hollow = HollowSegment.WithPagesBehindTheEnd(Large, hasFirstRing);
@@ -47,7 +47,7 @@ internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)
     public async Task PagesThatWereOnlyRead_StayOnceTheClientHasTakenThem()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         Task<RpcException> call = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
         using var hollow = HollowSegment.WithPagesThatWereRead(Large);
         long all = hollow.Pages;

@@ -15,7 +15,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
     "Each attack fills the limits of a server and measures its neighbours.",
     "BufferLimitTests, UnreadAnswerTests, CallLimitTests")]
 [OneMode]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileBillTests : PeerFixture
 {
     private const long MiB = 1 << 20;

@@ -7,7 +7,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that break the protocol: the server closes their connection, names the violation in its log and to the
 /// client, and no other client is affected.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileClientTests : VictimFixture
 {
     public static IEnumerable<TestCaseData> Violations => RingViolations.All.Concat(ClientViolations.All)
@@ -18,7 +17,7 @@ internal sealed class HostileClientTests : VictimFixture
     {
         var what = (Violation)violation;
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         Task acting = what.ActAsync(peer);
         string lastWord = await peer.ClosedAsync();
@@ -45,7 +44,7 @@ internal sealed class HostileClientTests : VictimFixture
 
             return request;
         });
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         Task acting = SendManyOneWayAsync(peer);
         string lastWord = await peer.ClosedAsync();
@@ -60,7 +59,7 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task Tail_ThatGoesBackwards_IsAViolation()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartUnary(First);
         await peer.ReceiveAsync(FrameKind.End);
 
@@ -78,7 +77,7 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task Head_ThatCannotBe_IsAViolation(long head)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         peer.SetHead(head);
         peer.StartServerStream("flood");
@@ -91,7 +90,7 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task Head_ThatGoesBackwards_IsAViolation()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartServerStream("flood");
         for (int i = 0; i < 30; i++)
         {
@@ -109,7 +108,7 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task Head_BeyondTheLimit_FailsItsCallBeforeItsEnd()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         byte[] part = new byte[8000];
         await peer.SendWhenThereIsSpaceAsync(new(FrameKind.CallStart, First, FrameFlags.HeadContinues, part));
         for (int i = 1; i < 50; i++)
@@ -133,9 +132,9 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task Garbage_OnTheSocketAfterTheHandshake_IsAViolation()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
-        await peer.Socket.SendAsync("this is no handshake message"u8.ToArray());
+        Assert.That(peer.TrySendBytes("this is no handshake message"u8));
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);
         await victim.AssertUnharmedAndRidOfAsync();
@@ -145,11 +144,10 @@ internal sealed class HostileClientTests : VictimFixture
     public async Task SecondHello_OnTheSocket_IsAViolation()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         // Without a descriptor, because a kernel since Linux 6.16 refuses to pass one here.
-        RawHandshake.Send(
-            peer.Socket, RawHello.Of(HelloType.Client, RawPeer.Generous), segment: null);
+        Assert.That(peer.TrySendBytes(RawHello.Of(HelloType.Client, RawPeer.Generous).Encode()));
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);
         await victim.AssertUnharmedAndRidOfAsync();

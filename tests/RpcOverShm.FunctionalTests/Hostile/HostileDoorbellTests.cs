@@ -12,7 +12,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that misuse the socket after the handshake: they ring without end, send other bytes than doorbells, or pass
 /// descriptors. They share an event loop with an innocent client, which must not be affected.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileDoorbellTests : VictimFixture
 {
     private const int NotPermitted = 1; // EPERM
@@ -22,7 +21,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
     public async Task RingsWithoutEnd_IsClosed_AndOthersAreServedMeanwhile(int atOnce)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         Task ringing = Task.Run(() => RingUntilClosed(peer, atOnce));
         await victim.AssertUnharmedAsync();
@@ -38,7 +37,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
     public async Task RingsForEachRecord_IsServed()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         byte[] ring = [PeerLink.DoorbellByte];
         for (uint i = 1; i <= 1200; i++)
         {
@@ -60,7 +59,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
     public async Task OtherBytes_AreAViolation(string bytes)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         Assert.That(peer.TrySendBytes(Convert.FromHexString(bytes)));
 
@@ -71,10 +70,11 @@ internal sealed class HostileDoorbellTests : VictimFixture
     // Urgent bytes are read in their place, so one may be a doorbell like any other. A kernel may refuse to send one.
     [TestCase(PeerLink.DoorbellByte)]
     [TestCase((byte)0x02)]
+    [LinuxOnly("Pipes have no urgent bytes.")]
     public async Task UrgentByte_IsReadLikeAnyOther(byte urgent)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         Assert.That(peer.TrySendBytes([PeerLink.DoorbellByte]));
         try
         {
@@ -105,9 +105,9 @@ internal sealed class HostileDoorbellTests : VictimFixture
         Victim victim = await StartVictimAsync();
         for (int i = 0; i < 100; i++)
         {
-            using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+            using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
             peer.TrySendBytes([PeerLink.DoorbellByte]);
-            peer.Socket.Dispose();
+            peer.EndWire();
         }
 
         await victim.AssertUnharmedAndRidOfAsync();
@@ -118,7 +118,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
     public async Task RefusalThatNeverEnds_HarmsNobody()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         Assert.That(peer.TrySendBytes("RPCO"u8));
 
         await victim.AssertUnharmedAsync();
@@ -129,10 +129,11 @@ internal sealed class HostileDoorbellTests : VictimFixture
 
     // The kernel refuses the descriptor at its sender, or the server closes the connection.
     [Test]
+    [LinuxOnly("Nothing but bytes passes through a pipe.")]
     public async Task DescriptorWithADoorbell_IsRefused()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         bool isSent = TrySendDescriptor(peer.Socket);
 
@@ -151,13 +152,14 @@ internal sealed class HostileDoorbellTests : VictimFixture
 
     // These may come before the server has asked the kernel to refuse descriptors. Then they count as the hello's.
     [Test]
+    [LinuxOnly("Nothing but bytes passes through a pipe.")]
     public async Task DescriptorsRightBehindTheHello_AreRefusedOrAViolation()
     {
         Victim victim = await StartVictimAsync();
         int violations = 0;
         for (int i = 0; i < 20; i++)
         {
-            using Socket socket = await UnixSockets.ConnectAsync(victim.SocketPath);
+            using Socket socket = await UnixSockets.ConnectAsync(victim.Place);
             var id = Guid.NewGuid();
             using var own = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
             RawHandshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), own);

@@ -7,7 +7,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// Clients that obey the protocol but misbehave: they never read, never stop, or lie about being parked. Other clients
 /// must not be affected, and memory stays bounded.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileHabitTests : VictimFixture
 {
     private const long BoundedBytes = 300L << 20;
@@ -16,7 +15,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task NeverFreesSpace_StallsItselfOnly_AndAStopDoesNotWaitForIt()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartServerStream("flood");
         for (int i = 1; i < 100; i++)
         {
@@ -41,7 +40,7 @@ internal sealed class HostileHabitTests : VictimFixture
         {
             for (int i = 0; i < Connections; i++)
             {
-                peers.Add(await RawPeer.ConnectAsync(victim.SocketPath));
+                peers.Add(await RawPeer.ConnectAsync(victim.Place));
                 peers[i].StartServerStream("flood");
             }
 
@@ -63,7 +62,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task NeverReads_AndStartsAllTheCallsItMay_CostsBoundedMemory()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         // Unread responses wait in the server's memory; their number is limited by the number of calls.
@@ -105,7 +104,7 @@ internal sealed class HostileHabitTests : VictimFixture
 
             return request;
         });
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         for (int slot = 0; slot < 5000; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(WholeCall(new CallId(slot, 1, false), UnaryHead, Message("hold")));
@@ -124,7 +123,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task RapidReset_CostsNobodyAnything(int resets)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         byte[] message = Message("hold");
 
         uint generation = 1;
@@ -155,7 +154,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task SleepWords_OfAnyValue_CauseWakeUpsAtMost(int calls)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         var random = new Random(1);
         for (int i = 0; i < calls; i++)
         {
@@ -174,7 +173,7 @@ internal sealed class HostileHabitTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         victim.Rig.Log.Expect(LogGuard.LostWakeup);
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
 
         // Long enough for the victim to sleep; then a record without a wake-up.
         await Task.Delay(100);
@@ -197,7 +196,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task RequestsOfARefusedCall_WhoseEndWaitsForSpace_AreNoViolation()
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartServerStream("flood");
         await FillAsync(victim, peer);
 
@@ -246,7 +245,7 @@ internal sealed class HostileHabitTests : VictimFixture
             })
             .Build();
         Victim victim = await StartVictimAsync(services: service);
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartServerStream("flood");
         await FillAsync(victim, peer);
 

@@ -7,7 +7,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// <summary>
 /// Clients whose ring grows in a way that the protocol forbids, or that do not follow when the server's grows.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HostileMoveTests : VictimFixture
 {
     private const int Large = 1 << 20;
@@ -24,7 +23,7 @@ internal sealed class HostileMoveTests : VictimFixture
         {
             peer.Plant(0, s_move);
             peer.SetTail(48);
-        }),
+        }).SetCategory(LinuxOnlyAttribute.Name), // A section of Windows has no holes.
         Violation("with a payload", hasSecondRing: true, "has other fields than its kind", peer =>
         {
             peer.Plant(0, new RecordHeader(16, RecordHeader.MovedKind, 0, 0, 0, 0));
@@ -54,7 +53,7 @@ internal sealed class HostileMoveTests : VictimFixture
         bool hasSecondRing, string complaint, object act)
     {
         Victim victim = await StartVictimAsync();
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath, s_limits, hasSecondRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place, s_limits, hasSecondRing);
 
         ((Action<RawPeer>)act)(peer);
 
@@ -65,12 +64,13 @@ internal sealed class HostileMoveTests : VictimFixture
     // A change of the size to what it is frees the pages behind the end. A server that took them for those of the ring
     // would then pay for each page that it reads.
     [Test]
+    [LinuxOnly("A section of Windows has no holes.")]
     public async Task PagesBehindTheEnd_AreNoneOfTheRing([Values] bool hasFirstRing)
     {
         Victim victim = await StartVictimAsync();
         using var hollow = HollowSegment.WithPagesBehindTheEnd(Large, hasFirstRing);
         Task<RawPeer> connecting = RawPeer.ConnectAsync(
-            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+            victim.Place, s_limits, hasSecondRing: false, hollow.Segment);
         if (hasFirstRing)
         {
             using RawPeer peer = await connecting;
@@ -93,13 +93,14 @@ internal sealed class HostileMoveTests : VictimFixture
 
     // The kernel drops such pages when their owner asks, and the server would pay for those that it reads then.
     [Test]
+    [LinuxOnly("A section of Windows has no holes.")]
     public async Task PagesThatWereOnlyRead_StayOnceTheServerHasTakenThem()
     {
         Victim victim = await StartVictimAsync();
         using var hollow = HollowSegment.WithPagesThatWereRead(Large);
         long all = hollow.Pages;
         using RawPeer peer = await RawPeer.ConnectAsync(
-            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+            victim.Place, s_limits, hasSecondRing: false, hollow.Segment);
         hollow.PageOut();
         long firstPages = hollow.Pages;
         hollow.ReadAllPages();
@@ -113,12 +114,13 @@ internal sealed class HostileMoveTests : VictimFixture
     }
 
     [Test]
+    [LinuxOnly("A section of Windows has no holes.")]
     public async Task PagesThatAreDroppedBeforeTheMove_AreHoles()
     {
         Victim victim = await StartVictimAsync();
         using var hollow = HollowSegment.WithPagesThatWereRead(Large);
         using RawPeer peer = await RawPeer.ConnectAsync(
-            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+            victim.Place, s_limits, hasSecondRing: false, hollow.Segment);
         peer.StartStream(RawFrames.First);
         await peer.ReadByVictimAsync();
         hollow.PageOut();
@@ -143,7 +145,7 @@ internal sealed class HostileMoveTests : VictimFixture
                 }
             },
             RigOptions.AnySize with { RingCapacity = Large });
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         peer.StartServerStream("flood");
 
         // A ring grows once it is full for the second time, and the peer has read in between.

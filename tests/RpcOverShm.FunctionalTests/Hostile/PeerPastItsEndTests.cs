@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
@@ -7,7 +6,6 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// A client that goes on writing after its end, as a child of a dead client could: what it had published by then is
 /// served, and nothing after that.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class PeerPastItsEndTests : VictimFixture
 {
     private const int Slots = 50;
@@ -33,7 +31,7 @@ internal sealed class PeerPastItsEndTests : VictimFixture
                 return Task.FromResult(request);
             },
             RigOptions.AnySize with { RingCapacity = 64 << 10, Scheduling = mode });
-        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.Place);
         try
         {
             _peer = peer;
@@ -41,7 +39,7 @@ internal sealed class PeerPastItsEndTests : VictimFixture
             // The method of each call publishes the next call, so the ring is never empty after an inline method.
             CallAgain();
             await Timeouts.Eventually(() => Volatile.Read(ref _served) > 100);
-            peer.Socket.Shutdown(SocketShutdown.Send);
+            peer.EndWire();
 
             await victim.AssertUnharmedAndRidOfAsync();
         }

@@ -1,6 +1,6 @@
 using System.Net.Sockets;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Links;
-using RpcOverShm.Linux;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
@@ -14,15 +14,16 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// </summary>
 internal sealed class RawPeer : IDisposable
 {
-    private readonly Socket _socket;
-    private readonly FutexSignal _signal = new FutexSignal(FutexSignal.IsWaitvSupported);
+    private readonly Wire _wire;
+    private readonly Signal _signal;
     private readonly SharedSegment _peer;
     private volatile bool _isOver;
 
     private RawPeer(
-        Socket socket, SharedSegment own, SharedSegment peer, PeerLimits peerLimits, bool hasSecondRing = true)
+        Wire wire, Signal signal, SharedSegment own, SharedSegment peer, PeerLimits peerLimits, bool hasSecondRing)
     {
-        _socket = socket;
+        _wire = wire;
+        _signal = signal;
         _peer = peer;
         Own = own;
         PeerLimits = peerLimits;
@@ -59,62 +60,74 @@ internal sealed class RawPeer : IDisposable
     /// <summary>Whether the victim sleeps until its ring has space.</summary>
     public bool IsVictimParkedForSpace => SharedMemoryOrder.ReadAcquire(ref _peer.ParkedForSpace) != 0;
 
-    public Socket Socket => _socket;
+    /// <summary>The socket on Linux, which stays this object's.</summary>
+    public Socket Socket => new(new SafeSocketHandle(_wire.Handle.DangerousGetHandle(), ownsHandle: false))
+    {
+        Blocking = false,
+    };
 
     /// <summary>Connects as a client does.</summary>
-    /// <param name="path">The server's socket.</param>
+    /// <param name="place">The server's socket, or its pipe on Windows.</param>
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
     /// <param name="hasSecondRing">Whether a large ring gets its memory, and is used from the first record on.</param>
     /// <param name="own">This side's segment, which the peer disposes of; null for an honest one.</param>
     /// <param name="features">The bits that the hello offers.</param>
     public static async Task<RawPeer> ConnectAsync(
-        string path,
+        string place,
         PeerLimits? limits = null,
         bool hasSecondRing = true,
         SharedSegment? own = null,
         uint features = 0)
     {
         PeerLimits mine = limits ?? Generous;
-        Socket socket = UnixSockets.New();
+        Wire? wire = null;
+        Signal signal = HostSystem.Current.CreateSignal();
         try
         {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+            wire = await ConnectWireAsync(place);
             var id = Guid.NewGuid();
             own ??= SharedSegment.Create(mine.RingCapacity, id);
-            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, mine, id) with { Features = features }, own);
+            Handshake.Send(wire, RawHello.Of(HelloType.Client, mine, id) with { Features = features }, own, signal);
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
-                (await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
+                (await Handshake.ReceiveAsync(wire, CancellationToken.None).Bounded())!;
             return answer.Hello.Type == HelloType.Server
-                ? new RawPeer(socket, own, answer.OpenSegment(), answer.Hello.Limits, hasSecondRing)
+                ? Open(wire, signal, own, answer, hasSecondRing)
                 : throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
         }
         catch
         {
+            signal.Dispose();
             own?.Dispose();
-            socket.Dispose();
+            wire?.Dispose();
             throw;
         }
     }
 
-    /// <summary>Answers a client's hello as a server does. If this fails, the caller still owns the socket.</summary>
-    /// <exception cref="IOException">The client closed its socket first.</exception>
+    /// <summary>Connects without a handshake.</summary>
+    public static Task<Wire> ConnectWireAsync(string place) => HostSystem.Current.ConnectAsync(
+        RawAddress.OfPlace(place), NullLogger.Instance, CancellationToken.None).Bounded();
+
+    /// <summary>Answers a client's hello as a server does. If this fails, the caller still owns the wire.</summary>
+    /// <exception cref="IOException">The client closed its wire first.</exception>
     public static async Task<RawPeer> AcceptAsync(
-        Socket socket, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
+        Wire wire, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
     {
         PeerLimits mine = limits ?? Generous;
-        using Handshake.ReceivedHello hello = await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded()
+        using Handshake.ReceivedHello hello = await Handshake.ReceiveAsync(wire, CancellationToken.None).Bounded()
             ?? throw new IOException("The client has gone before its hello.");
         own ??= SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
+        Signal signal = HostSystem.Current.CreateSignal();
         try
         {
-            RawHandshake.Send(socket, RawHello.Of(HelloType.Server, mine, hello.Hello.ConnectionId), own);
+            Handshake.Send(wire, RawHello.Of(HelloType.Server, mine, hello.Hello.ConnectionId), own, signal);
             own.ReleaseHandle();
-            return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits, hasSecondRing);
+            return Open(wire, signal, own, hello, hasSecondRing);
         }
         catch
         {
             // The client has given up. Without this the mapping would stay until the process ends.
+            signal.Dispose();
             own.Dispose();
             throw;
         }
@@ -219,15 +232,27 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>
-    /// Sends bytes on the socket, without waiting. Returns false if the victim has closed its end; bytes for which the
-    /// victim's buffer has no space are dropped.
+    /// Sends bytes beside the memory, without waiting. Returns false if the victim has closed its end; bytes for which
+    /// the victim's buffer has no space are dropped.
     /// </summary>
     public bool TrySendBytes(ReadOnlySpan<byte> bytes)
     {
-        _socket.Blocking = false;
-        _socket.Send(bytes, SocketFlags.None, out SocketError error);
-        return error is SocketError.Success or SocketError.WouldBlock;
+        const int SomeTaken = 0;
+        const int Again = 11;    // EAGAIN
+        const int Aborted = 995; // ERROR_OPERATION_ABORTED
+        try
+        {
+            _wire.Send(bytes, []);
+            return true;
+        }
+        catch (IOException exception)
+        {
+            return exception.HResult is SomeTaken or Again or Aborted;
+        }
     }
+
+    /// <summary>Ends the wire and leaves the memory.</summary>
+    public void EndWire() => _wire.ShutDown();
 
     /// <summary>Reads the victim's next frame and releases its space; returns false if there is none.</summary>
     public bool TryReceive(out RawFrame frame)
@@ -267,13 +292,13 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>Waits until the victim has closed the socket; returns its farewell text, or an empty one.</summary>
+    /// <summary>Waits until the victim has closed the wire; returns its farewell text, or an empty one.</summary>
     public async Task<string> ClosedAsync()
     {
         try
         {
-            using Handshake.ReceivedHello? last = await RawHandshake.ReceiveAsync(
-                _socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? last =
+                await Handshake.ReceiveAsync(_wire, CancellationToken.None).Bounded();
             return last?.Hello.RefusalText ?? "";
         }
         catch (IOException)
@@ -287,21 +312,38 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
+    /// <summary>Closes the connection as the system does for a process that dies.</summary>
+    public void Dispose()
+    {
+        _wire.Dispose();
+        _signal.Dispose();
+        Own.Dispose();
+        _peer.Dispose();
+    }
+
+    private static RawPeer Open(
+        Wire wire, Signal signal, SharedSegment own, Handshake.ReceivedHello hello, bool hasSecondRing)
+    {
+        SharedSegment peer = hello.OpenSegment();
+        try
+        {
+            hello.Connect(signal, own, peer);
+            return new RawPeer(wire, signal, own, peer, hello.Hello.Limits, hasSecondRing);
+        }
+        catch
+        {
+            peer.Dispose();
+            throw;
+        }
+    }
+
     /// <summary>Wakes the victim's threads in any case, and its event loop if the doorbell says so.</summary>
     private void Wake(ref long word, WakeMethods wakeMethods)
     {
         _signal.Wake(new SharedWord(ref word));
         if ((wakeMethods & WakeMethods.Doorbell) != 0)
         {
-            new SocketWire(_socket).Ring(PeerLink.DoorbellByte);
+            _wire.Ring(PeerLink.DoorbellByte);
         }
-    }
-
-    /// <summary>Closes the connection as the kernel does for a process that dies.</summary>
-    public void Dispose()
-    {
-        _socket.Dispose();
-        Own.Dispose();
-        _peer.Dispose();
     }
 }

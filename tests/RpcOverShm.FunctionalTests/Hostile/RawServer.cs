@@ -1,16 +1,19 @@
-using System.Net.Sockets;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>A scripted server: listens at a channel's address and returns a raw peer per connection.</summary>
-internal sealed class RawServer(string path) : IDisposable
+internal sealed class RawServer : IDisposable
 {
-    private readonly Socket _socket = UnixSockets.Listen(path);
+    private readonly RawDoor _door;
 
-    /// <summary>Accepts the next client's socket, without a handshake.</summary>
-    public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
+    /// <param name="place">The path of a socket; on Windows the name of a pipe.</param>
+    public RawServer(string place) => _door = new RawDoor(place);
+
+    /// <summary>Accepts the next client, without a handshake.</summary>
+    public Task<Wire> AcceptWireAsync() => _door.AcceptAsync().AsTask().Bounded();
 
     /// <summary>Accepts the next client and completes an honest handshake.</summary>
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
@@ -19,14 +22,14 @@ internal sealed class RawServer(string path) : IDisposable
     {
         while (true)
         {
-            Socket client = await AcceptSocketAsync();
+            Wire client = await AcceptWireAsync();
             try
             {
                 return await RawPeer.AcceptAsync(client, limits, hasSecondRing: own is null, own).Bounded();
             }
-            catch (IOException)
+            catch (Exception exception) when (exception is IOException or SegmentException)
             {
-                // The client gave up while it waited; it connects again.
+                // The client gave up while it waited; it connects again. The handles that its hello names are gone.
                 client.Dispose();
             }
         }
@@ -40,9 +43,5 @@ internal sealed class RawServer(string path) : IDisposable
         return peer;
     }
 
-    public void Dispose()
-    {
-        _socket.Dispose();
-        File.Delete(path);
-    }
+    public void Dispose() => _door.Dispose();
 }

@@ -2,17 +2,16 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The base of fixtures with a channel whose server the test plays. Fails a test that logs errors.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal abstract class RawServerFixture : IDisposable
 {
     protected const int PeerViolation = 103;
 
     protected RawServerFixture(TimeSpan? connectTimeout = null)
     {
-        Server = new RawServer(Directory.Combine("raw.sock"));
+        Server = new RawServer(Directory.PlaceOf("raw"));
         var options = new ShmChannelOptions { Connect = { RuntimeDirectory = Directory.Option }, LoggerFactory = Log };
         options.Connect.Timeout = connectTimeout ?? options.Connect.Timeout;
-        Channel = ShmChannel.ForAddress("shm://raw", options);
+        Channel = ShmChannel.ForAddress(Directory.AddressOf("raw"), options);
         Client = new ScriptClient(Channel.CreateCallInvoker());
     }
 

@@ -1,24 +1,25 @@
-using System.Net.Sockets;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>The raw server must not leak resources itself, or leak tests would report them.</summary>
 [OneMode]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class RawServerTests
 {
     [TestCase(true)]
     [TestCase(false)]
+    [LinuxOnly("Under Wine a client that gives up in its server's process leaves a handle of a section: unexplained.")]
     public async Task Accept_ClientThatHasGivenUp_TakesTheNextAndLeavesNothing(bool isAfterItsHello)
     {
         using var directory = new TestDirectory();
-        using var server = new RawServer(directory.Combine("raw.sock"));
-        await GiveUpAsync(directory.Combine("raw.sock"), isAfterItsHello);
+        using var server = new RawServer(directory.PlaceOf("raw"));
+        await GiveUpAsync(directory.PlaceOf("raw"), isAfterItsHello);
         Task<RawPeer> accepting = server.AcceptAsync();
 
-        using (RawPeer client = await RawPeer.ConnectAsync(directory.Combine("raw.sock")))
+        using (RawPeer client = await RawPeer.ConnectAsync(directory.PlaceOf("raw")))
         using (await accepting.Bounded())
         {
             // Two mappings on each side; earlier tests have left nothing. The event loop that the handshakes waited for
@@ -31,14 +32,15 @@ internal sealed class RawServerTests
         }
     }
 
-    private static async Task GiveUpAsync(string path, bool isAfterItsHello)
+    private static async Task GiveUpAsync(string place, bool isAfterItsHello)
     {
-        using Socket socket = await UnixSockets.ConnectAsync(path);
+        using Wire wire = await RawPeer.ConnectWireAsync(place);
         if (isAfterItsHello)
         {
             var id = Guid.NewGuid();
             using var segment = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
-            RawHandshake.Send(socket, RawHello.Of(HelloType.Client, RawPeer.Generous, id), segment);
+            using Signal signal = HostSystem.Current.CreateSignal();
+            Handshake.Send(wire, RawHello.Of(HelloType.Client, RawPeer.Generous, id), segment, signal);
         }
     }
 }

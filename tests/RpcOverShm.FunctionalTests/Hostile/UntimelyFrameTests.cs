@@ -5,7 +5,6 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>Frames that come too early, too late or not at all, and calls that are refused at once.</summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;
@@ -17,7 +16,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         const int MostBytes = 1024;
         string name = new('\u0085', 4_000);
         ShmRig rig = await StartShmAsync(new Script());
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, RawPeer.Generous);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, RawPeer.Generous);
 
         peer.Start(First, Head(
             Script.UnaryMethod.FullName, isCodec ? null : name, codec: isCodec ? name : null), Message("x"));
@@ -35,7 +34,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         const int Calls = 100;
         ShmRig rig = await StartWithoutServerAsync(new RigOptions { RingCapacity = 64 << 10 });
         rig.Log.Expect(PeerViolation);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
 
         // The first call connects; later calls get the next free id before they return.
         Task<Payload> first = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
@@ -60,7 +59,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
     public async Task Headers_AfterAMessage_AreIgnored()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         using RawPeer server = await listener.AcceptCallAsync();
         byte[] message = Message("one");
@@ -82,7 +81,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
     public async Task Headers_BeyondEveryLimit_FailTheirCallBeforeTheirEnd()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         Task<RpcException> call = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
         using RawPeer server = await listener.AcceptCallAsync();
         byte[] part = new byte[8000];
@@ -109,7 +108,7 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
     public async Task ServerThatGoesWithoutAStatus_IsUnavailable_AndAnEndOfNoBytesIsOk([Values] bool isGoing)
     {
         ShmRig rig = await StartWithoutServerAsync();
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
         using RawPeer server = await listener.AcceptCallAsync();
 

@@ -14,7 +14,7 @@ internal sealed class Victim
 
     public ShmRig Rig { get; }
 
-    public string SocketPath => Rig.SocketPath;
+    public string Place => Rig.Place;
 
     public static async Task<Victim> WithInnocentClientAsync(ShmRig rig)
     {

@@ -67,7 +67,7 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
 
         // The listener never answers, so connecting lasts until its timeout.
-        using SilentListener silent = new(rig.SocketPath);
+        using SilentListener silent = new(rig.Place);
         ScriptClient client = rig.Client;
         Task<RpcException> blocking = CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));
         await silent.Accepted.Bounded();

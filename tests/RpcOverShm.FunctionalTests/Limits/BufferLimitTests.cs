@@ -18,11 +18,10 @@ internal sealed class BufferLimitTests : BufferFixture
     // Each call keeps its part and a little more, counted in steps of 4 KiB: 14 fit, and 15 do not.
     [TestCase(false)]
     [TestCase(true)]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
     {
         ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 14; i++)
         {
@@ -34,7 +33,7 @@ internal sealed class BufferLimitTests : BufferFixture
         long used = budget.UsedBytes;
 
         // The connection's limit is the server's too, so another client meets the server's.
-        using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer other = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         RawPeer last = isOfServer ? other : peer;
         await BeginRequestAsync(last, 14);
         RawFrame end = await last.ReceiveAsync(FrameKind.End);
@@ -91,7 +90,6 @@ internal sealed class BufferLimitTests : BufferFixture
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task WaitingRequests_UpToTheLimit_AreKeptAndOthersRefused()
     {
         var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -104,7 +102,7 @@ internal sealed class BufferLimitTests : BufferFixture
             },
         };
         ShmRig rig = await StartShmAsync(script, Options(running: 1));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] request = Payloads.OfSize(PartBytes).ToByteArray();
         for (int i = 0; i < 16; i++)
@@ -130,11 +128,10 @@ internal sealed class BufferLimitTests : BufferFixture
 
     // A head of 65,535 bytes and its buffer count twice.
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()
     {
         ShmRig rig = await StartShmAsync(new Script(), Options());
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 8; i++)
         {
@@ -155,13 +152,12 @@ internal sealed class BufferLimitTests : BufferFixture
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task HeadThatDoesNotComeInTime_FailsItsCallOnly()
     {
         ShmRig rig = await StartShmAsync(
             new Script(),
             new RigOptions { Server = options => options.Limits.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] head = Head(Script.UnaryMethod);
         await BeginHeadAsync(peer, 0);

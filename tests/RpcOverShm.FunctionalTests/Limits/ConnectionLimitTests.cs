@@ -1,8 +1,9 @@
 using System.Diagnostics.Metrics;
-using System.Net.Sockets;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.FunctionalTests.Limits;
 
@@ -140,20 +141,18 @@ internal sealed class ConnectionLimitTests
     }
 
     [Test]
-    [LinuxOnly("Its peer is played by hand over a Unix socket.")]
     public async Task SilentClients_AboveMaxPendingHandshakes_LoseTheOldestOfThem()
     {
         await StartAsync(new ShmServerOptions
         {
             Listen = { MaxPendingHandshakes = 2, HandshakeTimeout = Timeouts.Wait },
         });
-        using Socket first = Connect();
-        using Socket second = Connect();
+        using Wire first = await ConnectAsync();
+        using Wire second = await ConnectAsync();
         Assert.That(_log.Of(LimitReached), Is.Empty);
-        using Socket third = Connect();
+        using Wire third = await ConnectAsync();
 
-        using Handshake.ReceivedHello? refusal =
-            await RawHandshake.ReceiveAsync(first, CancellationToken.None).Bounded();
+        using Handshake.ReceivedHello? refusal = await Handshake.ReceiveAsync(first, CancellationToken.None).Bounded();
         LogEntry entry = await _log.WaitForAsync(LimitReached);
 
         Assert.That(refusal!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Full));
@@ -206,11 +205,7 @@ internal sealed class ConnectionLimitTests
         await server.StartAsync();
     }
 
-    private Socket Connect()
-    {
-        Socket socket = UnixSockets.Connect(_directory.Combine("limited.sock"));
-        return socket;
-    }
+    private Task<Wire> ConnectAsync() => RawPeer.ConnectWireAsync(_directory.PlaceOf("limited"));
 
     private ShmChannel OpenChannel()
     {

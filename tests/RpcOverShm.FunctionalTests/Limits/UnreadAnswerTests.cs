@@ -12,7 +12,6 @@ namespace RpcOverShm.FunctionalTests.Limits;
 /// A client that does not read its answers: half of the limit is for them. Then no method begins, and the answers of
 /// those that have ended wait with them.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class UnreadAnswerTests : BufferFixture
 {
     private const int AnswerBytes = 100 << 10; // in an array of 128 KiB, so that four fit
@@ -32,7 +31,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             },
         };
         ShmRig rig = await StartShmAsync(script, Options() with { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < Calls; i++)
         {
@@ -88,7 +87,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
             Server = options => options.Limits.MaxConnectionBufferSize = 12 * LimitBytes,
         };
         ShmRig rig = await StartShmAsync(script, options);
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         await StartWholeAsync(peer, 0, Message("large"));
         await Timeouts.Eventually(() => budget.IsSendQueueFull);
@@ -136,7 +135,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         ShmRig rig = await StartShmAsync(
             script,
             Options(change: options => options.Limits.MaxConcurrentCalls = 2) with { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         await StartWholeAsync(peer, 0, Message("0"));
@@ -174,7 +173,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         };
         RigOptions options = Options(change: options => options.MessageInspectors.Add(inspector));
         ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         for (int i = 0; i < Calls; i++)
@@ -227,7 +226,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
                 probe.Create, new ShmServiceOptions { EnableOrderedDispatch = isOrdered }),
         };
         ShmRig rig = await StartShmAsync(new Script(), options);
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         byte[] head = Head($"/{ConformanceContract.Descriptor.FullName}/Echo");
@@ -274,7 +273,7 @@ internal sealed class UnreadAnswerTests : BufferFixture
         var inspector = new RecordingInspector();
         RigOptions options = Options(change: options => options.MessageInspectors.Add(inspector));
         ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.Place, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         ServerConnection served = rig.Served.Single(one => one.BufferBudget == budget);
         byte[] head = Head(isStream ? Script.ClientStreamMethod : Script.UnaryMethod);

@@ -19,7 +19,7 @@ internal sealed class PythonConnectionTests : PythonFixture
     {
         (ShmRig rig, PythonClient client) = await StartPairAsync();
 
-        string answer = await client.AskAsync($"connect {rig.SocketPath} {options}");
+        string answer = await client.AskAsync($"connect {rig.Place} {options}");
 
         Assert.That(answer, Does.StartWith(start).And.Contain(text));
         Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"), "The first connection is unharmed.");
@@ -32,7 +32,7 @@ internal sealed class PythonConnectionTests : PythonFixture
     {
         (ShmRig rig, PythonClient client) = await StartPairAsync();
 
-        string answer = await client.AskAsync($"connect {rig.SocketPath} seals={AllSeals & ~missing}");
+        string answer = await client.AskAsync($"connect {rig.Place} seals={AllSeals & ~missing}");
 
         Assert.That(answer, Does.StartWith("error Refused 3 ").And.Contain("seals"));
         Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"), "The first connection is unharmed.");
@@ -43,7 +43,7 @@ internal sealed class PythonConnectionTests : PythonFixture
     {
         (ShmRig rig, PythonClient client) = await StartPairAsync();
 
-        Assert.That(await client.DoAsync($"connect {rig.SocketPath}"), Is.EqualTo("2"));
+        Assert.That(await client.DoAsync($"connect {rig.Place}"), Is.EqualTo("2"));
         Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"));
         Assert.That(rig.Served, Has.Count.EqualTo(2));
         await client.DoAsync("close");
@@ -105,7 +105,7 @@ internal sealed class PythonConnectionTests : PythonFixture
     {
         (ShmRig rig, PythonClient client) = await StartPairAsync();
         rig.Log.Expect(PeerViolation);
-        await client.DoAsync($"connect {rig.SocketPath}");
+        await client.DoAsync($"connect {rig.Place}");
 
         Assert.That(
             await client.AskAsync("violate"),

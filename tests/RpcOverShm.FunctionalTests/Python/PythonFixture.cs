@@ -65,7 +65,7 @@ internal abstract class PythonFixture() : RigFixture(RigKind.Shm)
             Conformance.BindService(new ConformanceService()),
             (script ?? new Script()).Build());
         PythonClient client = await TakeClientAsync();
-        await client.DoAsync($"connect {rig.SocketPath} {connect}");
+        await client.DoAsync($"connect {rig.Place} {connect}");
         return (rig, client);
     }
 }

@@ -22,7 +22,8 @@ public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IF
     public IEnumerable<TestSuite> BuildFrom(ITypeInfo typeInfo, IPreFilter filter)
     {
         // The oracles show what gRPC does, on any system. They have no part in what this library does on Windows.
-        RigKind[] kinds = RigOptions.IsSchedulingChosen || OperatingSystem.IsWindows() ? [RigKind.Shm] : Enum.GetValues<RigKind>();
+        bool isShmAlone = RigOptions.IsSchedulingChosen || OperatingSystem.IsWindows();
+        RigKind[] kinds = isShmAlone ? [RigKind.Shm] : Enum.GetValues<RigKind>();
         return kinds
             .Where(kind => NotOnAttribute.Allows(typeInfo.Type, kind))
             .Select(kind => Build(typeInfo, filter, kind));

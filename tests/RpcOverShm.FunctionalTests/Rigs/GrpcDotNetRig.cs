@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using Grpc.Net.Client;
@@ -9,7 +10,9 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>Grpc.AspNetCore on Kestrel and Grpc.Net.Client: HTTP/2 over a Unix socket.</summary>
+/// <summary>
+/// Grpc.AspNetCore on Kestrel and Grpc.Net.Client: HTTP/2 over a Unix socket, or over the loopback on Windows.
+/// </summary>
 internal sealed class GrpcDotNetRig : CallRig
 {
     private const string ServerName = "localhost";
@@ -112,7 +115,14 @@ internal sealed class GrpcDotNetRig : CallRig
             kestrel.Limits.MaxRequestHeadersTotalSize = _options.ServerMaxMetadata;
             kestrel.Limits.Http2.MaxRequestHeaderFieldSize = _options.ServerMaxMetadata;
             kestrel.Limits.MaxRequestHeaderCount = _options.ServerMaxMetadata;
-            kestrel.ListenUnixSocket(SocketPath, Listen);
+            if (OperatingSystem.IsWindows())
+            {
+                kestrel.Listen(IPAddress.Loopback, port: 0, Listen); // Wine has no Unix sockets.
+            }
+            else
+            {
+                kestrel.ListenUnixSocket(SocketPath, Listen);
+            }
         });
         builder.Services.AddGrpc(grpc =>
         {
@@ -144,7 +154,8 @@ internal sealed class GrpcDotNetRig : CallRig
         var handler = new SocketsHttpHandler
         {
             MaxResponseHeadersLength = _options.ClientMaxMetadata >> 10,
-            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation).ConfigureAwait(false),
+            ConnectCallback = async (_, cancellation) =>
+                await ConnectAsync(PlaceOf(path), cancellation).ConfigureAwait(false),
         };
         if (_options.IsSecure)
         {
@@ -155,12 +166,16 @@ internal sealed class GrpcDotNetRig : CallRig
         return handler;
     }
 
-    private static async Task<NetworkStream> ConnectAsync(string path, CancellationToken cancellation)
+    private EndPoint PlaceOf(string path) => OperatingSystem.IsWindows()
+        ? new IPEndPoint(IPAddress.Loopback, new Uri(_server.Urls.Single()).Port)
+        : new UnixDomainSocketEndPoint(path);
+
+    private static async Task<NetworkStream> ConnectAsync(EndPoint place, CancellationToken cancellation)
     {
-        Socket socket = UnixSockets.New();
+        Socket socket = place is IPEndPoint ? new Socket(SocketType.Stream, ProtocolType.Tcp) : UnixSockets.New();
         try
         {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation).ConfigureAwait(false);
+            await socket.ConnectAsync(place, cancellation).ConfigureAwait(false);
             return new NetworkStream(socket, ownsSocket: true);
         }
         catch

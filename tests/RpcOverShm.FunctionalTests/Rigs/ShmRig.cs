@@ -1,9 +1,6 @@
-using System.Runtime.Versioning;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
-using RpcOverShm.Systems;
-using RpcOverShm.Windows;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
@@ -31,13 +28,11 @@ internal sealed class ShmRig : CallRig
 
     public string? RuntimeDirectory => _directory.Option;
 
-    public string SocketPath => _directory.Combine("rig.sock");
-
     /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
-    public string Place => RendezvousAddress.Parse(Address, RuntimeDirectory).Place;
+    public string Place => _directory.PlaceOf("rig");
 
     /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
-    public string[] FileNames => !OperatingSystem.IsWindows() ? _directory.FileNames : HasPipe(Place) ? [Place] : [];
+    public string[] FileNames => _directory.FileNamesAt(Place);
 
     /// <summary>The connections of the server.</summary>
     public IReadOnlyList<ServerConnection> Served => Server.Running!.Connections;
@@ -143,9 +138,6 @@ internal sealed class ShmRig : CallRig
     public override Task KillServerAsync() => Task.WhenAll(_servers.Select(server => server.StopAsync(TimeSpan.Zero)));
 
     public override Task ShutDownServerAsync() => Server.StopAsync();
-
-    [SupportedOSPlatform("windows")]
-    private static bool HasPipe(string name) => WindowsNative.WaitNamedPipeW(name, milliseconds: 1) != 0;
 
     public override async ValueTask DisposeAsync()
     {

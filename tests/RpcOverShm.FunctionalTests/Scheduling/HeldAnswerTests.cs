@@ -9,7 +9,6 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 /// Answers to a backlog of requests wait for a few more answers before the peer can see them: by counting, at the start
 /// of each method, those that it can see.
 /// </summary>
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class HeldAnswerTests() : RigFixture(RigKind.Shm)
 {
     private const int Most = 16;
@@ -98,7 +97,7 @@ internal sealed class HeldAnswerTests() : RigFixture(RigKind.Shm)
         _mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var script = new Script { Unary = (_, _) => Run(), ServerStream = (_, _, _) => _mayEnd.Task };
         ShmRig rig = await StartShmAsync(script, new RigOptions { Scheduling = ShmSchedulingMode.Inline });
-        _peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        _peer = await RawPeer.ConnectAsync(rig.Place, s_limits);
         for (int i = 0; i < WarmUps; i++)
         {
             await VisibleAtEachStartAsync(() => Write(1), 1);

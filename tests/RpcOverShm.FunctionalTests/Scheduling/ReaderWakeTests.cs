@@ -8,7 +8,6 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
 {
     private readonly RigOptions _options = new() { Scheduling = mode };
@@ -17,7 +16,7 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     public async Task Readers_WhoseMessagesCameTogether_AreAllWokenThoughOneBlocks()
     {
         ShmRig rig = await StartWithoutServerAsync(_options);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncServerStreamingCall<Payload> one = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId first = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
@@ -41,7 +40,7 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     public async Task Reader_WhoseMessagesCameTogether_SeesThemAllInOrder([Values(1, 2, 15, 16, 17, 100)] int count)
     {
         ShmRig rig = await StartWithoutServerAsync(_options);
-        using var listener = new RawServer(rig.SocketPath);
+        using var listener = new RawServer(rig.Place);
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId id = (await server.ReceiveAsync(FrameKind.CallStart)).Call;

@@ -113,13 +113,13 @@ internal sealed class ShmStreamListenerTests
             Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, Options))!;
 
         Assert.That(exception.Error, Is.EqualTo(ShmTransportError.NotListening));
-        Assert.That(exception.Message, Does.Contain(_directory.Path));
+        Assert.That(exception.Message, Does.Contain(_directory.PlaceOf("listener")));
     }
 
     [Test]
     public async Task Connect_ByItsToken_IsGivenUp()
     {
-        using var silent = new SilentListener(_directory.Combine("listener.sock"));
+        using var silent = new SilentListener(_directory.PlaceOf("listener"));
         using var cancellation = new CancellationTokenSource();
 
         Task<ShmStream> connect = ShmStream.ConnectAsync(Address, Options, cancellation.Token);
@@ -132,7 +132,7 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public void Connect_ToASilentListener_TimesOut()
     {
-        using var silent = new SilentListener(_directory.Combine("listener.sock"));
+        using var silent = new SilentListener(_directory.PlaceOf("listener"));
         ShmStreamOptions options = Options;
         options.Connect.Timeout = TimeSpan.FromMilliseconds(100);
 

@@ -304,7 +304,7 @@ internal sealed class ShmStreamTests
 
         Task writing = Task.Run(async () =>
         {
-            await using var writer = new StreamWriter(pair.Client);
+            await using var writer = new StreamWriter(pair.Client) { NewLine = "\n" };
             for (int i = 0; i < 10_000; i++)
             {
                 await writer.WriteLineAsync($"line {i}");

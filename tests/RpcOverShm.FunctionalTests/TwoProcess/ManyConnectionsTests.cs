@@ -57,6 +57,7 @@ internal sealed partial class ManyConnectionsTests : PeerFixture
     }
 
     [Test]
+    [LinuxOnly("It limits descriptors.")]
     public async Task Server_WhoseDescriptorsRunOut_RefusesTheNext_AndServesTheOthers()
     {
         const int Descriptors = 400;

@@ -19,7 +19,7 @@ internal sealed class PeerCrashTests : StandingPeerFixture
     {
         PeerProcess peer = await StartServingPeerAsync();
         ScriptClient client = OpenClient();
-        Task call = await StartHeldAsync(client, shape, peer);
+        Task call = await HeldCalls.StartAsync(client, shape, peer);
 
         long killed = Stopwatch.GetTimestamp();
         peer.Kill();
@@ -211,34 +211,6 @@ internal sealed class PeerCrashTests : StandingPeerFixture
 
         Assert.That(async () => await waiting.Bounded(), Throws.InstanceOf<IOException>());
         Report($"kill of the peer to the end of a {(isWrite ? "write" : "read")}", Stopwatch.GetElapsedTime(killed));
-    }
-
-    private static async Task<Task> StartHeldAsync(ScriptClient client, string shape, PeerProcess peer)
-    {
-        switch (shape)
-        {
-            case "client-stream":
-                // The default script's stream handler waits for requests; the first message shows that it runs.
-                AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream();
-                await clientStream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
-                client.Unary(Payloads.Empty);
-                return clientStream.ResponseAsync;
-            case "duplex":
-                AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();
-                await duplex.RequestStream.WriteAsync(Payloads.Empty).Bounded();
-                Assert.That(await duplex.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-                return duplex.ResponseStream.MoveNext(CancellationToken.None);
-            case "server-stream":
-                AsyncServerStreamingCall<Payload> serverStream = client.ServerStream(Payloads.Of("hold"));
-                Assert.That(await serverStream.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-                return serverStream.ResponseStream.MoveNext(CancellationToken.None);
-            default:
-                Task unary = shape == "blocking"
-                    ? Timeouts.OnThread(() => client.Unary(Payloads.Of("hold")))
-                    : client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
-                await peer.NextEventAsync();
-                return unary;
-        }
     }
 
     private static void Report(string what, TimeSpan taken)

@@ -17,6 +17,12 @@ internal abstract class PeerFixture
 
     protected string Address => Directory.AddressOf("two");
 
+    /// <summary>The pipe, or the path of the socket, that the address stands for.</summary>
+    protected string Place => Directory.PlaceOf("two");
+
+    /// <summary>The names in the directory; on Windows that of the pipe at which a server listens.</summary>
+    protected string[] FileNames => Directory.FileNamesAt(Place);
+
     protected LogGuard Log { get; private set; } = null!;
 
     [SetUp]
@@ -65,6 +71,13 @@ internal abstract class PeerFixture
 
     /// <summary>Takes an <see cref="Adopt"/> back.</summary>
     protected void Release(PeerProcess peer) => _peers.Remove(peer);
+
+    /// <summary>Ends a peer before the end of the test, with all that this process has for it.</summary>
+    protected async Task EndAsync(PeerProcess peer)
+    {
+        Release(peer);
+        await peer.DisposeAsync();
+    }
 
     /// <summary>Starts a peer that serves the script at the address.</summary>
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)

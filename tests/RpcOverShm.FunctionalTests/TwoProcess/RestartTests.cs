@@ -28,7 +28,7 @@ internal sealed class RestartTests : PeerFixture
             Assert.That((await CallFailure.OfAsync(held)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
             took.Add(Stopwatch.GetElapsedTime(killed));
             await peer.Exited.Bounded();
-            Assert.That(Directory.FileNames, Is.EqualTo(Files(LockName, SocketName)));
+            Assert.That(FileNames, Is.EqualTo(Files(LockName, SocketName)));
         }
 
         await ReturnsToAsync(before);
@@ -48,8 +48,11 @@ internal sealed class RestartTests : PeerFixture
         string there = await second.AskAsync($"serve {Address} {Directory.Word}");
 
         Assert.That(here.Error, Is.EqualTo(ShmTransportError.AddressInUse));
-        Assert.That(here.Message, Does.Contain($"process {first.Id}"));
-        Assert.That(there, Does.StartWith("error ShmTransportException").And.Contains($"process {first.Id}"));
+
+        // A pipe tells its server's process to its clients only.
+        string owner = OperatingSystem.IsWindows() ? "another process, or of this one," : $"process {first.Id}";
+        Assert.That(here.Message, Does.StartWith($"A server of {owner} already"));
+        Assert.That(there, Does.StartWith("error ShmTransportException").And.Contains($"A server of {owner} already"));
         Assert.That(OpenClient().Unary(Payloads.Of("first")).Text(), Is.EqualTo("first"));
 
         await first.DoAsync("stop");
@@ -59,6 +62,7 @@ internal sealed class RestartTests : PeerFixture
     [Test]
     public async Task Servers_ThatRaceForAnAddress_AreOneInTheEnd()
     {
+        Assume.That(ProcessResources.IsWine, Is.False, "Wine lets each process make a first instance.");
         PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => StartPeerAsync()));
         for (int round = 0; round < 5; round++)
         {
@@ -72,7 +76,7 @@ internal sealed class RestartTests : PeerFixture
 
             int winner = Array.IndexOf(replies, "ok");
             await peers[winner].DoAsync("stop");
-            Assert.That(Directory.FileNames, Is.Empty);
+            Assert.That(FileNames, Is.Empty);
         }
     }
 
@@ -85,7 +89,7 @@ internal sealed class RestartTests : PeerFixture
             PeerProcess peer = await StartServingPeerAsync();
             Assert.That(client.Unary(Payloads.OfSize(i)).IsOfSize(i));
             await peer.DoAsync("stop 5000");
-            Assert.That(Directory.FileNames, Is.Empty);
+            Assert.That(FileNames, Is.Empty);
             Assert.That(
                 (await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))).StatusCode,
                 Is.EqualTo(StatusCode.Unavailable));

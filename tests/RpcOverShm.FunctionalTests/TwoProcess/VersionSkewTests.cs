@@ -5,7 +5,6 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Error messages between builds of different protocol versions.</summary>
 [Parallelizable]
 [OneMode]
-[LinuxOnly("Its peer is played by hand over a Unix socket.")]
 internal sealed class VersionSkewTests : StandingPeerFixture
 {
     [TestCase(2, 3, "versions 2 to 3", "server")]
@@ -16,7 +15,7 @@ internal sealed class VersionSkewTests : StandingPeerFixture
         await ServeAsync(new Script());
         PeerProcess peer = await TakePeerAsync();
 
-        string answer = await peer.DoAsync($"hello {Directory.Combine(SocketName)} {lowest} {highest}");
+        string answer = await peer.DoAsync($"hello {Place} {lowest} {highest}");
 
         Assert.That(answer, Does.StartWith("Refusal Version"));
         Assert.That(answer, Does.Contain(
@@ -34,7 +33,7 @@ internal sealed class VersionSkewTests : StandingPeerFixture
         await ServeAsync(new Script());
         PeerProcess peer = await TakePeerAsync();
 
-        string answer = await peer.DoAsync($"hello {Directory.Combine(SocketName)} {lowest} {highest}");
+        string answer = await peer.DoAsync($"hello {Place} {lowest} {highest}");
 
         Assert.That(answer, Does.StartWith("Server 0 1"));
     }
@@ -44,7 +43,7 @@ internal sealed class VersionSkewTests : StandingPeerFixture
     public async Task Server_OfAnotherVersion_FailsTheCallWithBoth(int version, string older)
     {
         PeerProcess peer = await TakePeerAsync();
-        await peer.DoAsync($"answer {Directory.Combine(SocketName)} {version}");
+        await peer.DoAsync($"answer {Place} {version}");
 
         RpcException failure = await CallFailure.OfBlocking(() => OpenClient().Unary(Payloads.Empty));
 

@@ -196,6 +196,8 @@ public class EventLoopTests : EventLoopFixture
         source.Request();
         Eventually(() => source.Runs == 1 && !source.IsActive, "It was silent for long, so it is parked soon.");
         int runs = busy.Runs;
+        Eventually(() => busy.Runs > runs + 1, "It is parked; a request before that would count for its first run.");
+        runs = busy.Runs;
         source.Request();
         Eventually(() => source.Runs == 2);
 

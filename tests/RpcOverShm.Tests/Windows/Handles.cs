@@ -15,10 +15,6 @@ internal static unsafe partial class Handles
 
     private const nint MostValues = 0x4000; // of the handles that a run of the tests has at a time
 
-    /// <summary>Whether the system is Wine, which does not check rights of pipes and their first instances.</summary>
-    public static bool IsWine { get; } =
-        NativeLibrary.TryGetExport(NativeLibrary.Load("ntdll"), "wine_get_version", out _);
-
     /// <summary>Duplicates a handle with the rights of a peer.</summary>
     public static KernelHandle OfPeer(SafeHandle handle) =>
         new((nint)PipePeer.Duplicate(handle, KernelHandle.OwnProcess));
@@ -84,7 +80,7 @@ internal static unsafe partial class Handles
     {
         // Wine grants a right of the standard ones, asked for alone, whatever the object's list says.
         const uint Both = WindowsNative.Synchronize | WindowsNative.SemaphoreModifyState;
-        return CanHave(handle, Both) || (!IsWine && CanHave(handle, WindowsNative.Synchronize));
+        return CanHave(handle, Both) || (!ProcessResources.IsWine && CanHave(handle, WindowsNative.Synchronize));
     }
 
     /// <summary>Writes bytes to the pipe of a wire, past its messages.</summary>

@@ -1,3 +1,4 @@
+using System.IO.Pipes;
 using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Systems;
@@ -38,12 +39,31 @@ public class PipeDoorTests
     [Test]
     public void FirstInstance_OfANameThatIsTaken_IsRefused()
     {
-        Assume.That(Handles.IsWine, Is.False, "Wine lets each process make a first instance.");
+        Assume.That(ProcessResources.IsWine, Is.False, "Wine lets each process make a first instance.");
         using var pair = new PipePair();
 
         Assert.That(
             () => new PipeListening(pair.Address.Place, AccessDescriptor.OfNobody),
             Throws.InstanceOf<System.ComponentModel.Win32Exception>());
+    }
+
+    // Of a foreign program. Wine gives no owner to such a pipe.
+    [Test]
+    public async Task Pipe_ThatNamesNoOwner_IsOfItsUserOrOfNobody()
+    {
+        RendezvousAddress address = PipePair.NewAddress();
+        await using var foreign = new NamedPipeServerStream(
+            address.Place[@"\\.\pipe\".Length..], PipeDirection.InOut, 1);
+        using Wire client = await PipePair.ConnectAsync(address);
+
+        if (ProcessResources.IsWine)
+        {
+            Assert.That(() => client.Peer, Throws.TypeOf<IOException>().With.Message.Contains("has no owner"));
+        }
+        else
+        {
+            Assert.That(client.Peer.ProcessId, Is.EqualTo(Environment.ProcessId));
+        }
     }
 
     [Test]

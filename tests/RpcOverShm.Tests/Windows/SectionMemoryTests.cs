@@ -51,7 +51,7 @@ public unsafe class SectionMemoryTests
     [Test]
     public void Handle_OfThePeer_CannotChangeTheListOfRights()
     {
-        Assume.That(Handles.IsWine, Is.False, "Wine does not know the rights of owners.");
+        Assume.That(ProcessResources.IsWine, Is.False, "Wine does not know the rights of owners.");
         using var own = SectionMemory.Create(Bytes);
         using KernelHandle ofPeer = Handles.OfPeer(own.Handle);
 
