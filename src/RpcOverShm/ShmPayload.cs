@@ -3,6 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Loans;
 
 namespace RpcOverShm;
@@ -160,6 +161,11 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
             if (_piece is not null && ours.TryComplete(before.Span, _piece))
             {
                 return;
+            }
+
+            if (_memory.Length >= LoanPool.SmallestPiece)
+            {
+                ProcessCounts.CopiedPayloads.Add();
             }
 
             if (before.IsEmpty)

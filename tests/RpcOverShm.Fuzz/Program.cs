@@ -22,6 +22,7 @@ internal static class Program
         ["metadata"] = () => new MetadataTarget(),
         ["ring"] = () => new RingTarget(),
         ["loans"] = () => new LoansTarget(),
+        ["payload-field"] = () => new PayloadFieldTarget(),
         ["frames"] = () => new FramesTarget(),
         ["responses"] = () => new ResponsesTarget(),
         ["messagepack"] = () => new MessagePackTarget(),

@@ -39,6 +39,7 @@ internal static class ArmCatalog
         .. KernelQueues(),
         new ZeroMqArm(),
         new MemoryCopyArm(),
+        new MemoryEchoArm(),
         Usual.Rival,
         new CallsArm("grpc-dotnet-uds-2mib", s_grpcDotnet, s_generated) { LargeObjectsFrom = TwoMebibytes },
         new CallsArm("grpc-core-uds", new GrpcCoreTransport(), s_generated),

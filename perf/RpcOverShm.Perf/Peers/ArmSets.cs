@@ -22,10 +22,12 @@ internal static class ArmSets
     public static IReadOnlyList<string> UsualLarge { get; } =
         ["shm-loan", .. UsualWithPayloads, "shm-protobuf-2mib", "grpc-dotnet-uds-2mib"];
 
-    /// <summary>Payloads that are lent, those that are copied, and what copies bytes alone.</summary>
+    /// <summary>
+    /// Payloads that are lent, those that are copied, what copies bytes alone, and the memory of one process.
+    /// </summary>
     public static IReadOnlyList<string> Loans { get; } =
     [
-        "shm-loan", "shm-loan-word", "shm-payload", "raw-stream",
+        "memory", "shm-loan", "shm-loan-word", "shm-payload", "raw-stream",
         Fleet.Baseline, Fleet.BaselineAgain, "grpc-dotnet-uds",
     ];
 

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
@@ -30,9 +31,11 @@ internal sealed partial class FrameSender
             || _link.Loans?.Lent.TryLend(lent, out LoanReference reference) != true)
         {
             message.CopyPiece();
+            ProcessCounts.CopiedPayloads.Add();
             return false;
         }
 
+        ProcessCounts.LentPayloads.Add();
         message.DetachPiece();
         reference.Encode(message.InsertFirst(LoanReference.SizeBytes));
         return true;

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
-using RpcOverShm.Systems;
 
 namespace RpcOverShm.Loans;
 
@@ -11,7 +10,8 @@ namespace RpcOverShm.Loans;
 /// again when neither its payload, nor a frame, nor the peer has it. Each file is passed to the peer once, when it is
 /// made; its pieces can be lent when the peer has mapped it. Thread-safe.
 /// </summary>
-internal sealed partial class LoanPool(LoanQuota quota, Func<FileNotice, SafeHandle, bool> offer, Action<string> onShortage)
+internal sealed partial class LoanPool(
+    LoanQuota quota, Func<FileNotice, SafeHandle, bool> offer, Action<string> onShortage)
 {
     /// <summary>The length from which on a reference costs less than a copy.</summary>
     public const int SmallestPiece = 64 << 10;

@@ -1,4 +1,5 @@
-using System.Buffers;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.FunctionalTests.Telemetry;
 
 namespace RpcOverShm.FunctionalTests.Loans;
 
@@ -102,6 +103,22 @@ internal sealed class CopiedPayloadTests(bool isServerWilling, bool isClientWill
 
         AssertFilled(response, MiB, 6);
         AssertFilled(request, MiB, 6);
+    }
+
+    [TestCase((64 << 10) - 1, 0)]
+    [TestCase(64 << 10, 2)]
+    public async Task Payload_ThatIsCopied_IsCountedIfItCouldBeLent(int length, int counted)
+    {
+        using var recorder = new TelemetryRecorder();
+        (_, ShmChannel channel) = await StartAsync();
+        long copied = recorder.Read(TelemetryNames.PayloadsSent, "copied");
+        long lent = recorder.Read(TelemetryNames.PayloadsSent, "lent");
+        using ShmPayload request = Filled(channel, length, 1);
+        using ShmPayload response =
+            await Methods.EchoAsync(channel.CreateCallInvoker(), MethodType.Unary, request).Bounded();
+
+        Assert.That(recorder.Read(TelemetryNames.PayloadsSent, "copied"), Is.EqualTo(copied + counted));
+        Assert.That(recorder.Read(TelemetryNames.PayloadsSent, "lent"), Is.EqualTo(lent));
     }
 
     private static ShmPayload Filled(ShmChannel channel, int length, byte fill)

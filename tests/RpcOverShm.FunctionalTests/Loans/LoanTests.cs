@@ -247,15 +247,20 @@ internal sealed class LoanTests : LoanFixture
     }
 
     [Test]
-    public async Task Rent_BeyondTheLimitOfTheProcess_NamesIt()
+    public async Task Rent_BeyondTheLimitOfTheProcess_IsPrivateMemoryAndNamesIt()
     {
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync(
-            change: options => options.Loans.MaxSize = LoanQuota.ProcessBytes + MiB);
-        rig.Log.Expect(LimitReached);
+            change: static options => options.Loans.MaxSize = MiB);
 
-        var failure = Assert.Throws<RpcException>(() => channel.RentPayload(16 * MiB))!;
+        using ShmPayload request = channel.RentPayload(16 * MiB);
+        request.Memory.Span.Fill(8);
+        LogEntry entry = await rig.Log.WaitForAsync(NotShared);
+        using ShmPayload response =
+            await Methods.EchoAsync(channel.CreateCallInvoker(), MethodType.Unary, request).Bounded();
 
-        Assert.That(failure.Status.Detail, Does.Contain("Loans.MaxSize"));
+        Assert.That(entry.Message, Does.Contain("Loans.MaxSize, which is 1048576 bytes, is reached"));
+        Assert.That((IsShared(request), WasRequestLent), Is.EqualTo((false, false)));
+        AssertFilled(response, 16 * MiB, 8);
     }
 
     [Test]
