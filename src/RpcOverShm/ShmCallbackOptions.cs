@@ -79,7 +79,8 @@ public sealed class ShmCallbackOptions
             MaxMetadataBytes = (uint)channel.MaxMetadataSize,
             Scheduling = OptionRanges.Scheduling(channel.Scheduling),
             HasDetailedErrors = EnableDetailedErrors,
-            Methods = new MethodTable(Services, codecs, Services.OrderedMethods, observer),
+            Methods = new MethodTable(
+                Services, codecs, Services.OrderedMethods, observer, PayloadMarshallers.Instance),
             Address = address,
             Logger = logger,
         };

@@ -60,6 +60,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxSendMessageBytes = options.MaxSendMessageSize,
             CallWindow = connection.Limits.CallWindow,
             Codec = options.Codec?.ToProvider(),
+            WithoutCodec = PayloadMarshallers.Instance,
             Observer = observer,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
@@ -211,6 +212,31 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ThrowIfShutDown();
         return _direct.AsOneWay(onFailed);
+    }
+
+    /// <summary>
+    /// Rents a payload for a request, whose memory the caller writes and the server may read in place.
+    /// </summary>
+    /// <param name="length">The length in bytes; 1 or more.</param>
+    /// <returns>A payload with any content, which the caller disposes, whether or not it was sent.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">The length is less than 1.</exception>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    /// <exception cref="RpcException">
+    /// <see cref="StatusCode.ResourceExhausted"/>: the memory of <see cref="ShmLoanOptions"/> is used up, because
+    /// payloads were not disposed, here or by the server.
+    /// </exception>
+    /// <remarks>
+    /// <para>
+    /// The payload is lent to the server if <see cref="ShmLoanOptions.AllowLoanedPayloads"/> says so on both sides, the
+    /// channel is connected (<see cref="ConnectAsync"/>), and the call uses the same connection. Otherwise it is
+    /// private memory, zeroed, and is copied like any message.
+    /// </para>
+    /// <para>The first payloads of a size take longer: memory is made for them. Thread-safe.</para>
+    /// </remarks>
+    public ShmPayload RentPayload(int length)
+    {
+        ThrowIfShutDown();
+        return ShmPayload.Rent(_connections.Current?.Loans, length);
     }
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>

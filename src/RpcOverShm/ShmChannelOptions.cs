@@ -199,6 +199,9 @@ public sealed class ShmChannelOptions
     /// <summary>Gets the sizes of the rings of each connection.</summary>
     public ShmRingOptions Ring { get; } = new();
 
+    /// <summary>Gets the loans of payloads to the server.</summary>
+    public ShmLoanOptions Loans { get; } = new();
+
     /// <summary>Returns the checked settings of the connections.</summary>
     /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
     /// <param name="logger">The channel's logger.</param>
@@ -207,7 +210,10 @@ public sealed class ShmChannelOptions
     {
         OptionRanges.Between(0, PeerLimits.LargestMetadata, MaxMetadataSize, nameof(MaxMetadataSize));
         return Connect.ToConnectionSettings(
-            ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger);
+            ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger) with
+        {
+            Loans = Loans.ToLoanLimits(logger),
+        };
     }
 
     /// <exception cref="ArgumentException">A pause is not allowed.</exception>

@@ -17,6 +17,7 @@ internal static class ShmDefaults
     public const int MaxConnections = 1000;
     public const int MaxWaitingStreams = 128;
     public const int MaxPeerRingCapacity = 16 << 20;
+    public const long MaxLoanConnectionSize = 256 << 20;
     public const int MaxRetryAttempts = 5;
     public const long MaxRetryBufferSize = 16 << 20;
     public const long MaxRetryBufferPerCallSize = 1 << 20;

@@ -35,6 +35,7 @@ public sealed partial class ShmServer
         MaxSendMessageBytes = _settings.MaxSendMessageBytes,
         Side = _settings.Side,
         CallWindow = _settings.CallWindow,
+        WithoutCodec = PayloadMarshallers.Instance,
         Observer = _observer,
         Authority = Address,
         Scheduling = _settings.Scheduling,

@@ -274,7 +274,8 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            var methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods, _observer);
+            var methods = new MethodTable(
+                Intercepted(), _codecs, Services.OrderedMethods, _observer, PayloadMarshallers.Instance);
             ServerSettings settings = _settings with { Methods = methods };
             try
             {

@@ -51,6 +51,32 @@ public static class ShmServerCallContextExtensions
     }
 
     /// <summary>
+    /// Rents a payload for a response, or for a call to the same client, whose memory the caller writes and the client
+    /// may read in place.
+    /// </summary>
+    /// <param name="context">As for <see cref="GetShmSession"/>, or a context of another transport.</param>
+    /// <param name="length">The length in bytes; 1 or more.</param>
+    /// <returns>
+    /// A payload with any content. The server disposes one that a method returns; the caller disposes any other one.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">The context is null.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The length is less than 1.</exception>
+    /// <exception cref="RpcException">
+    /// <see cref="StatusCode.ResourceExhausted"/>: the memory of <see cref="ShmLoanOptions"/> is used up, because
+    /// payloads were not disposed, here or by the client. The call fails with this status unless its method catches
+    /// the exception.
+    /// </exception>
+    /// <remarks>
+    /// The payload is lent to the client if <see cref="ShmLoanOptions.AllowLoanedPayloads"/> says so on both sides.
+    /// Otherwise, and for a call over another transport, it is private memory, zeroed, and is copied like any message.
+    /// </remarks>
+    public static ShmPayload RentPayload(this ServerCallContext context, int length)
+    {
+        ArgumentNullException.ThrowIfNull(context);
+        return ShmPayload.Rent(ShmServerCallContext.CallOf(context)?.Owner.Connection.Loans, length);
+    }
+
+    /// <summary>
     /// Gives a context without a server a session, for unit tests of services and interceptors that call
     /// <see cref="GetShmSession"/>.
     /// </summary>

@@ -122,11 +122,17 @@ public sealed class ShmServerOptions
     /// <summary>Gets the sizes of the rings of each connection.</summary>
     public ShmRingOptions Ring { get; } = new();
 
+    /// <summary>Gets the loans of payloads to clients.</summary>
+    public ShmLoanOptions Loans { get; } = new();
+
     /// <summary>Returns the checked settings of the connections to an address.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address, ServerLimits limits, ILogger logger) =>
         Listen.ToConnectionSettings(
-            address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger);
+            address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger) with
+        {
+            Loans = Loans.ToLoanLimits(logger),
+        };
 
     /// <summary>Returns the checked settings of the calls, with the checked limits.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>

@@ -21,6 +21,8 @@ internal static class Program
         ["trailer"] = () => new TrailerTarget(),
         ["metadata"] = () => new MetadataTarget(),
         ["ring"] = () => new RingTarget(),
+        ["loans"] = () => new LoansTarget(),
+        ["payload-field"] = () => new PayloadFieldTarget(),
         ["frames"] = () => new FramesTarget(),
         ["responses"] = () => new ResponsesTarget(),
         ["messagepack"] = () => new MessagePackTarget(),

@@ -11,6 +11,7 @@ internal sealed class PeerCommands : IAsyncDisposable
 {
     private readonly ServeCommands _serve = new();
     private readonly CallCommands _call = new();
+    private readonly LoanCommands _loan = new();
     private readonly StreamCommands _stream = new();
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
@@ -80,7 +81,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     };
 
     public Task<string> RunAsync(string[] words) =>
-        _commands.TryGetValue(words[0], out Func<string[], Task<string>>? command)
+        Find(words[0]) is { } command
             ? command(words)
             : throw new ArgumentException($"There is no command '{words[0]}'.");
 
@@ -88,6 +89,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     {
         await _soak.DisposeAsync();
         await _call.DisposeAsync();
+        await _loan.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
         await _trace.DisposeAsync();
@@ -96,6 +98,14 @@ internal sealed class PeerCommands : IAsyncDisposable
 
     /// <summary>Sends an event to the parent.</summary>
     public static void Emit(string what) => Console.Out.WriteLine("event " + what.ReplaceLineEndings(" "));
+
+    private Func<string[], Task<string>>? Find(string name) => name switch
+    {
+        "serve-loans" => words => _serve.ServeLoansAsync(words[1], Place(words)),
+        "loan-channel" => words => _loan.OpenAsync(words[1], Place(words)),
+        "loan-calls" => words => _loan.CallAsync(Number(words[1]), (byte)Number(words[2])),
+        _ => _commands.GetValueOrDefault(name),
+    };
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);
 

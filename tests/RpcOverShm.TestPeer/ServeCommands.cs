@@ -40,6 +40,30 @@ internal sealed class ServeCommands : IAsyncDisposable
         new ShmServerOptions { Listen = { RuntimeDirectory = directory } },
         ServerReflection.BindService(new ReflectionServiceImpl(Conformance.Descriptor)));
 
+    /// <summary>Starts a server that lends payloads, and answers each with one of the same first byte.</summary>
+    public Task<string> ServeLoansAsync(string address, string? directory)
+    {
+        var method = new Method<ShmPayload, ShmPayload>(
+            MethodType.Unary, "test.Loans", "Unary", ShmPayload.Marshaller, ShmPayload.Marshaller);
+        return ServeAsync(
+            address,
+            new ShmServerOptions
+            {
+                Listen = { RuntimeDirectory = directory },
+                MaxReceiveMessageSize = null,
+                Loans = { AllowLoanedPayloads = true },
+            },
+            ServerServiceDefinition.CreateBuilder().AddMethod(method, RepeatAsync).Build());
+
+        static Task<ShmPayload> RepeatAsync(ShmPayload request, ServerCallContext context)
+        {
+            ShmPayload response = context.RentPayload((int)request.Length);
+            response.Memory.Span.Fill(request.Bytes.FirstSpan[0]);
+            request.Dispose();
+            return Task.FromResult(response);
+        }
+    }
+
     /// <summary>Starts a server with these options, and with one more service.</summary>
     public async Task<string> ServeAsync(
         string address, ShmServerOptions options, ServerServiceDefinition? further = null)

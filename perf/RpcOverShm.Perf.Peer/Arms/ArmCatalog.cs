@@ -7,6 +7,7 @@ internal static class ArmCatalog
 
     private static readonly ShmTransport s_shm = Usual.Shm;
     private static readonly ShmTransport s_shmOffering = new() { OffersCallbacks = true };
+    private static readonly ShmTransport s_shmLending = new() { Lends = true };
     private static readonly GrpcDotnetTransport s_grpcDotnet = Usual.GrpcDotnet;
     private static readonly GeneratedCalls s_generated = Usual.Calls;
 
@@ -17,6 +18,8 @@ internal static class ArmCatalog
         new RawStreamArm(),
         new CallsArm("shm-raw", s_shm, new MethodCalls<byte[]>("Raw", new RawForm(), hasStreams: true)),
         new CallsArm("shm-payload", s_shm, new MethodCalls<ShmPayload>("Payloads", new PooledForm(), hasStreams: true)),
+        new CallsArm("shm-loan", s_shmLending, new LoanCalls()),
+        new CallsArm("shm-loan-word", s_shmLending, new LoanCalls(isOneWord: true)),
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         Usual.Product,
         new CallsArm("shm-protobuf-2mib", s_shm, s_generated) { LargeObjectsFrom = TwoMebibytes },
@@ -36,6 +39,7 @@ internal static class ArmCatalog
         .. KernelQueues(),
         new ZeroMqArm(),
         new MemoryCopyArm(),
+        new MemoryEchoArm(),
         Usual.Rival,
         new CallsArm("grpc-dotnet-uds-2mib", s_grpcDotnet, s_generated) { LargeObjectsFrom = TwoMebibytes },
         new CallsArm("grpc-core-uds", new GrpcCoreTransport(), s_generated),

@@ -2,12 +2,15 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// The product, with default options but for any number of connections, a codec, all user code on the thread pool, a
-/// service that the client offers for callbacks, or listeners to traces and metrics.
+/// service that the client offers for callbacks, payloads that are lent, or listeners to traces and metrics.
 /// </summary>
 internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = false) : CallsTransport
 {
     /// <summary>Whether the client offers a service for callbacks.</summary>
     public bool OffersCallbacks { get; init; }
+
+    /// <summary>Whether both processes lend their payloads.</summary>
+    public bool Lends { get; init; }
 
     /// <summary>Whether both processes listen to the product's traces and metrics.</summary>
     public bool IsWatched { get; init; }
@@ -21,6 +24,7 @@ internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = 
         {
             MaxReceiveMessageSize = null,
             Listen = { MaxConnections = null, MaxConnectionsPerProcess = int.MaxValue },
+            Loans = { AllowLoanedPayloads = Lends },
             Scheduling = _scheduling,
         };
         if (format?.Codec is { } codec)
@@ -45,6 +49,7 @@ internal sealed class ShmTransport(RecordFormat? format = null, bool isOnPool = 
         {
             MaxReceiveMessageSize = null,
             Codec = format?.Codec,
+            Loans = { AllowLoanedPayloads = Lends },
             Scheduling = _scheduling,
         };
         if (OffersCallbacks)

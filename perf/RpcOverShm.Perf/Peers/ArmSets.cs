@@ -16,9 +16,20 @@ internal static class ArmSets
     /// <summary>The usual arms, and payloads in pooled memory, which are for large messages.</summary>
     public static IReadOnlyList<string> UsualWithPayloads { get; } = ["shm-payload", .. Usual];
 
-    /// <summary>The same, and gRPC whose arrays are no large objects up to 2 MiB.</summary>
+    /// <summary>
+    /// The same, payloads that are lent, and gRPC whose arrays are no large objects up to 2 MiB.
+    /// </summary>
     public static IReadOnlyList<string> UsualLarge { get; } =
-        [.. UsualWithPayloads, "shm-protobuf-2mib", "grpc-dotnet-uds-2mib"];
+        ["shm-loan", .. UsualWithPayloads, "shm-protobuf-2mib", "grpc-dotnet-uds-2mib"];
+
+    /// <summary>
+    /// Payloads that are lent, those that are copied, what copies bytes alone, and the memory of one process.
+    /// </summary>
+    public static IReadOnlyList<string> Loans { get; } =
+    [
+        "memory", "shm-loan", "shm-loan-word", "shm-payload", "raw-stream",
+        Fleet.Baseline, Fleet.BaselineAgain, "grpc-dotnet-uds",
+    ];
 
     /// <summary>The usual arms, the round trip of one word, which has no size, and a multiplexer of streams.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual, "nerdbank-uds"];
@@ -56,7 +67,7 @@ internal static class ArmSets
 
     /// <summary>Product and baseline, with messages of every form, and the rivals.</summary>
     public static IReadOnlyList<string> Forms { get; } =
-        [.. Few, "shm-payload", "shm-object", "pipe-protobuf", "grpc-dotnet-uds", .. Former];
+        [.. Few, "shm-payload", "shm-loan", "shm-object", "pipe-protobuf", "grpc-dotnet-uds", .. Former];
 
     /// <summary>Mechanisms that not every system has.</summary>
     public static IReadOnlyList<string> KernelQueues { get; } = ["posix-mq", "sysv-mq"];

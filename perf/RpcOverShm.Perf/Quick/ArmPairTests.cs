@@ -9,7 +9,7 @@ public sealed class ArmPairTests
 
     private static readonly string[] s_withAnswers =
     [
-        "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", "pipe", "pipe-protobuf",
+        "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-loan", "shm-protobuf", "pipe", "pipe-protobuf",
         "grpc-dotnet-uds", "grpc-core-uds", "zeromq",
     ];
 

@@ -11,7 +11,7 @@ public sealed class ChartTests
     private static readonly string[] s_arms =
     [
         "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds", "memcpy",
-        "shm-payload", "shm-protobuf-record", "shm-msgpack-record", "pipe-protobuf-record",
+        "shm-payload", "shm-loan", "shm-protobuf-record", "shm-msgpack-record", "pipe-protobuf-record",
         "pipe-msgpack-record", "uds-protobuf-record", "uds-msgpack-record", "grpc-dotnet-uds", "streamjsonrpc-uds",
     ];
 

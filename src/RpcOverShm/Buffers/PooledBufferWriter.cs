@@ -8,7 +8,8 @@ namespace RpcOverShm.Buffers;
 /// <summary>
 /// Collects bytes in one pooled array (<see cref="ByteArrays"/>). Not thread-safe. A caller can detach the array to
 /// keep the bytes; otherwise the writer reuses it, unless it has grown too large to keep. The writer can borrow a
-/// caller's array instead, to which it never writes. Numbers are written in little endian, as on the wire.
+/// caller's array instead, to which it never writes. A shared piece, of which it has a use, may follow the bytes.
+/// Numbers are written in little endian, as on the wire.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {
@@ -19,7 +20,11 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     private byte[]? _own;  // this writer's array while _buffer is borrowed, otherwise null
     private int _length;
 
-    public int Length => _length;
+    /// <summary>The number of bytes, with those of the piece.</summary>
+    public int Length => Piece is null ? _length : _length + Piece.Length;
+
+    /// <summary>The bytes that follow the written ones, in memory that another process maps; null for none.</summary>
+    public SharedPiece? Piece { get; private set; }
 
     public ReadOnlyMemory<byte> WrittenMemory => _buffer.AsMemory(0, _length);
 
@@ -34,6 +39,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     public void Clear()
     {
         GiveBack();
+        DropPiece();
         _length = 0;
         if (_buffer.Length > KeptBytes)
         {
@@ -97,6 +103,40 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         }
     }
 
+    /// <summary>
+    /// Lets a piece follow the written bytes, with a use of its own. Nothing may be written afterwards.
+    /// </summary>
+    /// <exception cref="ObjectDisposedException">The piece has no use left.</exception>
+    public void Attach(SharedPiece piece)
+    {
+        ObjectDisposedException.ThrowIf(!piece.TryAddUse(), typeof(SharedPiece));
+        Piece = piece;
+    }
+
+    /// <summary>Transfers the piece and its use to the caller; the written bytes stay.</summary>
+    public SharedPiece? DetachPiece()
+    {
+        SharedPiece? piece = Piece;
+        Piece = null;
+        return piece;
+    }
+
+    /// <summary>Copies the bytes of the piece behind the written ones, and drops it.</summary>
+    public void CopyPiece()
+    {
+        if (DetachPiece() is { } piece)
+        {
+            try
+            {
+                Write(piece.UsedBytes);
+            }
+            finally
+            {
+                piece.EndUse();
+            }
+        }
+    }
+
     /// <summary>Removes the first bytes; the others move to the front.</summary>
     public void RemoveFirst(int count)
     {
@@ -114,6 +154,15 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         Reserve(count);
         _length += count;
         return _buffer.AsSpan(_length - count, count);
+    }
+
+    /// <summary>Adds bytes before the written ones, which the caller must write, and returns them.</summary>
+    public Span<byte> InsertFirst(int count)
+    {
+        int length = _length;
+        Append(count);
+        _buffer.AsSpan(0, length).CopyTo(_buffer.AsSpan(count));
+        return _buffer.AsSpan(0, count);
     }
 
     public void WriteByte(byte value) => Append(1)[0] = value;
@@ -143,6 +192,11 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     {
         var copy = new PooledBufferWriter();
         copy.Write(WrittenSpan);
+        if (Piece is not null)
+        {
+            copy.Attach(Piece);
+        }
+
         return copy;
     }
 
@@ -170,6 +224,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     public void Dispose()
     {
         GiveBack();
+        DropPiece();
         byte[] buffer = Detach(out _);
         if (buffer.Length > 0)
         {
@@ -204,6 +259,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
         _buffer = larger;
     }
+
+    private void DropPiece() => DetachPiece()?.EndUse();
 
     private void GiveBack()
     {

@@ -4,13 +4,16 @@ namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// The bytes of one received message in private memory. They lie in one pooled array, in a chain of pooled arrays for a
-/// large message that grew with its parts, or in the very array that the marshaller will take. The owner releases them
-/// once. Not thread-safe.
+/// large message that grew with its parts, or in the very array that the marshaller will take. Those of a message that
+/// the peer lends lie in its memory, behind the first ones. The owner releases them once. Not thread-safe.
 /// </summary>
 internal struct ReceivedMessage
 {
     /// <summary>The size of the pool's largest array that is not a large object.</summary>
     public const int ChunkBytes = 64 << 10;
+
+    /// <summary>The objects of a shared piece, which count as its bytes: those lie in memory of the peer.</summary>
+    public const int PieceBytes = 256;
 
     /// <summary>The minimum length for using the access hint; copying a shorter message once more is cheaper.</summary>
     public const int SmallestArrayBytes = 1 << 10;
@@ -21,9 +24,12 @@ internal struct ReceivedMessage
     // A value of _inArray: the array has the message's exact length, and is not pooled.
     private const int Own = -1;
 
+    // A value of _inArray: the array has the bytes before a shared piece.
+    private const int BeforePiece = -2;
+
     private byte[]? _array;  // the only array, or the last of a chain
-    private object? _more;   // the chain's last segment, which knows the first; or an own array's reservation
-    private int _inArray;    // bytes in the last array, or Own
+    private object? _more;   // the chain's last segment, which knows the first; an own array's reservation; or a piece
+    private int _inArray;    // bytes in the last array, or Own or BeforePiece
 
     public ReceivedMessage(ReadOnlySpan<byte> bytes)
         : this(bytes.Length)
@@ -64,6 +70,20 @@ internal struct ReceivedMessage
         };
     }
 
+    /// <summary>Returns a message that ends with a shared piece, whose owner it becomes.</summary>
+    public static ReceivedMessage OfPiece(ReadOnlySpan<byte> before, SharedPiece piece)
+    {
+        byte[] array = before.IsEmpty ? [] : ByteArrays.Rent(before.Length);
+        before.CopyTo(array);
+        return new ReceivedMessage
+        {
+            _array = array,
+            _more = piece,
+            _inArray = BeforePiece,
+            Length = before.Length + piece.Length,
+        };
+    }
+
     /// <summary>Copies bytes into arrays of which none is a large object.</summary>
     public static ReceivedMessage InChunks(in ReadOnlySequence<byte> bytes)
     {
@@ -87,9 +107,17 @@ internal struct ReceivedMessage
     public int Length { get; private set; }
 
     /// <summary>The bytes of its arrays: those that have come, and the room in the last array.</summary>
-    public readonly int KeptBytes => Length + (_inArray == Own ? 0 : (_array?.Length ?? 0) - _inArray);
+    public readonly int KeptBytes => _inArray switch
+    {
+        Own => Length,
+        BeforePiece => _array!.Length + PieceBytes,
+        _ => Length + (_array?.Length ?? 0) - _inArray,
+    };
 
     public readonly bool IsEmpty => _array is null;
+
+    /// <summary>Whether it ends with a piece of the peer's memory.</summary>
+    public readonly bool IsLoaned => _inArray == BeforePiece;
 
     private readonly PooledSegment? Last => _more as PooledSegment;
 
@@ -153,6 +181,11 @@ internal struct ReceivedMessage
 
     public ReadOnlySequence<byte> AsSequence()
     {
+        if (_inArray == BeforePiece)
+        {
+            return PieceSegment.Join(_array.AsMemory(0, Length - ((SharedPiece)_more!).Length), (SharedPiece)_more);
+        }
+
         if (Last is null)
         {
             return new ReadOnlySequence<byte>(_array!, 0, Length);
@@ -160,6 +193,17 @@ internal struct ReceivedMessage
 
         CloseArray();
         return new ReadOnlySequence<byte>(Last.First, 0, Last, Last.Memory.Length);
+    }
+
+    /// <summary>Copies the bytes if some lie in memory of the peer, which is given back then.</summary>
+    public void CopyIfLoaned()
+    {
+        if (IsLoaned)
+        {
+            ReceivedMessage copy = InChunks(AsSequence());
+            Release();
+            this = copy;
+        }
     }
 
     /// <summary>Returns an array of exactly the message, which the caller owns. Called at most once.</summary>
@@ -183,6 +227,12 @@ internal struct ReceivedMessage
             // The chain has returned the last array too if CloseArray has added it.
             _array = ReferenceEquals(last.Array, _array) ? null : _array;
             PooledSegment.Return(last);
+        }
+
+        if (_inArray == BeforePiece)
+        {
+            ((SharedPiece)_more!).Dispose();
+            _array = _array!.Length == 0 ? null : _array;
         }
 
         if (_inArray == Own)

@@ -23,6 +23,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     private object? _message;       // the message being serialised
     private IMessagePartSink? _parts;  // receives parts of a large message while it is written, or null
     private bool _isInParts;        // this message goes out in parts
+    private bool _mayRefer;         // the message may end with a shared piece
 
     private FrameSerializationContext() => _writer = new MessagePartWriter(Bytes);
 
@@ -48,14 +49,15 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// <summary>
     /// Serialises a message. The caller disposes the context after it has used the bytes. If there are
     /// <paramref name="parts"/>, they receive those of a large message while it is written; the caller must then end
-    /// the call if this method throws, because parts may have been sent.
+    /// the call if this method throws, because parts may have been sent. If <paramref name="mayRefer"/> is true,
+    /// <see cref="Bytes"/> may end with a shared piece.
     /// </summary>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     /// <exception cref="InvalidOperationException">
     /// The marshaller did not complete the message, or wrote another length than it announced.
     /// </exception>
     public static FrameSerializationContext Serialize<T>(
-        Marshaller<T> marshaller, T message, int? limitBytes, IMessagePartSink? parts)
+        Marshaller<T> marshaller, T message, int? limitBytes, IMessagePartSink? parts, bool mayRefer = false)
     {
         FrameSerializationContext context = s_spare ?? new FrameSerializationContext();
         s_spare = null;
@@ -65,6 +67,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         context._smallestInParts = MessagePartWriter.SmallestMessageBytes;
         context._message = message;
         context._parts = parts;
+        context._mayRefer = mayRefer;
         try
         {
             marshaller.ContextualSerializer(message, context);
@@ -165,6 +168,22 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         BeginCompletion(payload.Length);
         _smallestInParts = MessagePartWriter.SmallestThatLiesThere;
         Write(payload, mayGoInParts: true);
+    }
+
+    /// <summary>
+    /// Completes the message with bytes and a piece behind them, if the sender may refer to it. Otherwise returns
+    /// false.
+    /// </summary>
+    public bool TryComplete(ReadOnlySpan<byte> before, SharedPiece piece)
+    {
+        if (_mayRefer)
+        {
+            BeginCompletion((long)before.Length + piece.Length);
+            Bytes.Write(before);
+            Bytes.Attach(piece);
+        }
+
+        return _mayRefer;
     }
 
     public override void Complete()

@@ -87,24 +87,12 @@ internal sealed partial class InboundMessages(
                 return null;
             }
 
-            CheckMayCome(isContinuation: false);
-            _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
-            long cost = Charge(bytes.Length);
-            if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
+            long cost = ChargeFirst(bytes.Length, flags);
+            if (RefuseOrBegin(wholeLength) is { } refusal)
             {
-                _isRefusing = true;
-                return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue, side);
+                return refusal;
             }
 
-            // The credit of a single expected message comes back on arrival, so a second message would not be bounded.
-            if (isAlwaysRequested && _hasBegun)
-            {
-                _isRefusing = true;
-                return StatusMapping.AdditionalMessage;
-            }
-
-            _hasBegun = true;
-            _partialLength = (int)wholeLength;
             problem = AddPart(bytes, cost, flags, out credit);
         }
 
@@ -179,6 +167,7 @@ internal sealed partial class InboundMessages(
     public void Abort()
     {
         bool isWoken;
+        List<ReceivedMessage>? loaned = null;
         using (_lock.Enter())
         {
             _isAborted = true;
@@ -186,7 +175,14 @@ internal sealed partial class InboundMessages(
             _partial.Release();
             while (_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
-                received.Bytes.Release();
+                if (received.Bytes.IsLoaned)
+                {
+                    (loaned ??= []).Add(received.Bytes);
+                }
+                else
+                {
+                    received.Bytes.Release();
+                }
             }
 
             _queuedBytes = 0;
@@ -194,6 +190,7 @@ internal sealed partial class InboundMessages(
             isWoken = RecordWake();
         }
 
+        loaned?.ForEach(static message => message.Release()); // not under the lock: this tells the peer
         if (isWoken)
         {
             call.QueueUserCode(); // Not run here: the aborting thread may hold any lock.
@@ -245,6 +242,34 @@ internal sealed partial class InboundMessages(
         }
     }
 
+    // The cost of a message's first record.
+    private long ChargeFirst(int bytes, FrameFlags flags)
+    {
+        CheckMayCome(isContinuation: false);
+        _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
+        return Charge(bytes);
+    }
+
+    private Status? RefuseOrBegin(long wholeLength)
+    {
+        if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
+        {
+            _isRefusing = true;
+            return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue, side);
+        }
+
+        // The credit of a single expected message comes back on arrival, so a second message would not be bounded.
+        if (isAlwaysRequested && _hasBegun)
+        {
+            _isRefusing = true;
+            return StatusMapping.AdditionalMessage;
+        }
+
+        _hasBegun = true;
+        _partialLength = (int)wholeLength;
+        return null;
+    }
+
     private long Charge(int bytes)
     {
         if (_isFree)
@@ -291,15 +316,26 @@ internal sealed partial class InboundMessages(
             return refusalOfRoom;
         }
 
+        credit = TakeCost(cost);
+        EndPart(isComplete, isLast);
+        return null;
+    }
+
+    // Under the lock. Returns the credit to grant.
+    private long TakeCost(long cost)
+    {
         if (_isReaderWaiting || isAlwaysRequested)
         {
-            credit = Consume(cost);
-        }
-        else
-        {
-            _partialCost += cost;
+            return Consume(cost);
         }
 
+        _partialCost += cost;
+        return 0;
+    }
+
+    // Under the lock.
+    private void EndPart(bool isComplete, bool isLast)
+    {
         if (isComplete)
         {
             call.CountMessage();
@@ -314,8 +350,6 @@ internal sealed partial class InboundMessages(
         {
             RecordWake();
         }
-
-        return null;
     }
 
     // Under the lock. Counts what the incomplete message keeps, beside the queued ones; refuses it beyond the budget.

@@ -15,13 +15,23 @@ internal abstract class MarshallerProvider
     public abstract Marshaller<T>? TryReplace<T>(Marshaller<T> generated)
         where T : class;
 
-    /// <summary>Returns the marshaller of a channel: the codec's, or the generated one without a codec.</summary>
+    /// <summary>
+    /// Returns the marshaller of a channel: the codec's, or without a codec the generated one, which
+    /// <paramref name="withoutCodec"/> may wrap.
+    /// </summary>
     /// <exception cref="InvalidOperationException">There is none for this type.</exception>
-    public static Marshaller<T> Choose<T>(MarshallerProvider? codec, Marshaller<T> generated)
+    public static Marshaller<T> Choose<T>(
+        MarshallerProvider? codec, MarshallerProvider? withoutCodec, Marshaller<T> generated)
         where T : class =>
         codec is not null ? codec.Replace(generated)
         : AbsentMarshaller<T>.Is(generated) ? throw AbsentMarshaller<T>.Used()
-        : generated;
+        : withoutCodec?.Replace(generated) ?? generated;
+
+    /// <summary>Disposes memory that a message has, if there is any: its user never gets it back.</summary>
+    public virtual void Release(object? message)
+    {
+        // Messages are objects of the garbage collector, except those of a provider that says so.
+    }
 
     /// <summary>Returns the marshaller that replaces the generated one.</summary>
     /// <exception cref="InvalidOperationException">The codec has no marshaller for this type.</exception>

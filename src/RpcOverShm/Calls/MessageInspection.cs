@@ -46,6 +46,7 @@ internal static class MessageInspection
                 ReceivedMessage bytes = ((FrameDeserializationContext)context).TakeBytes();
                 try
                 {
+                    bytes.CopyIfLoaned(); // the peer must not change what was inspected before it is parsed
                     Show(observer, origin, next++, bytes.AsSequence());
                 }
                 catch

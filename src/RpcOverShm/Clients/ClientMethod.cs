@@ -24,7 +24,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         : base(
             settings,
             method,
-            MarshallerProvider.Choose(settings.Codec, method.ResponseMarshaller),
+            MarshallerProvider.Choose(settings.Codec, settings.WithoutCodec, method.ResponseMarshaller),
             settings.Timeouts?.Find(method))
     {
         _method = method;
@@ -38,7 +38,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
 
         RequestMarshaller = typeof(TRequest) == typeof(SerializedMessage)
             ? method.RequestMarshaller
-            : MarshallerProvider.Choose(settings.Codec, method.RequestMarshaller);
+            : MarshallerProvider.Choose(settings.Codec, settings.WithoutCodec, method.RequestMarshaller);
     }
 
     public byte[] FullName { get; }
@@ -190,7 +190,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : ResponseMethod<TRespon
         {
             Marshaller<TRequest> own = RequestMarshallerOf(call.Inspection, isStream: false);
             var context = inputs.Encoding is null
-                ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts)
+                ? FrameSerializationContext.Serialize(own, request, Settings.MaxSendMessageBytes, parts, mayRefer: true)
                 : FrameSerializationContext.Serialize(WithEncoding(own, inputs), request, limitBytes: null, parts);
             RecordSize(context.MayGoInParts);
             return context;

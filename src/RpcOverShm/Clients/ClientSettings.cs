@@ -23,6 +23,9 @@ internal sealed record ClientSettings
     /// <summary>The codec; null for the generated marshallers.</summary>
     public MarshallerProvider? Codec { get; init; }
 
+    /// <summary>Wraps generated marshallers if there is no codec; null if none is wrapped.</summary>
+    public MarshallerProvider? WithoutCodec { get; init; }
+
     /// <summary>Sees the messages; null for nobody.</summary>
     public MessageObserver? Observer { get; init; }
 

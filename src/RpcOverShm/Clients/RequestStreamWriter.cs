@@ -35,7 +35,7 @@ internal sealed class RequestStreamWriter<TRequest>(
         {
             context = isEncoded
                 ? FrameSerializationContext.Serialize(EncodedMarshaller(), message, limitBytes: null, parts: this)
-                : FrameSerializationContext.Serialize(marshaller, message, limitBytes, parts: this);
+                : FrameSerializationContext.Serialize(marshaller, message, limitBytes, parts: this, mayRefer: true);
         }
         catch (Exception exception)
         {

@@ -137,17 +137,34 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        OnMessageBegun();
-        _inbound ??= new InboundMessages(
-            this,
-            ReceiveLimit,
-            Settings.Side,
-            Settings.CallWindow,
-            isAlwaysRequested: true,
-            GetAccessHint<TResponse>());
-        if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
+        if (BeginInbound().Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
+        }
+    }
+
+    public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags)
+    {
+        if (IsFinished)
+        {
+            message.Release();
+        }
+        else
+        {
+            InboundMessages inbound = BeginInbound();
+            Status? problem = inbound.AddLoaned(message, recordBytes, flags);
+
+            // StoreLoad: a thread that ends the call stores the outcome and then looks for messages to abort. One of
+            // the two finds this one, which would otherwise stay with the peer as lent.
+            Interlocked.MemoryBarrier();
+            if (IsFinished)
+            {
+                inbound.Abort();
+            }
+            else if (problem is not null)
+            {
+                Finish(problem.Value, isCancel: true);
+            }
         }
     }
 
@@ -185,6 +202,18 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         EndObservation();
         Complete(_result);
+    }
+
+    private InboundMessages BeginInbound()
+    {
+        OnMessageBegun();
+        return _inbound ??= new InboundMessages(
+            this,
+            ReceiveLimit,
+            Settings.Side,
+            Settings.CallWindow,
+            isAlwaysRequested: true,
+            GetAccessHint<TResponse>());
     }
 
     private TResponse TakeEmptyResponse()
@@ -318,6 +347,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         _message.Release();
         (_result as IPooledMessage)?.Dispose();
+        Settings.WithoutCodec?.Release(_result);
         _result = null;
     }
 

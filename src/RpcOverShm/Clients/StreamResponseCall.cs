@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
@@ -44,10 +45,23 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             return;
         }
 
-        OnMessageBegun();
-        DropSnapshot();
-        _hasMessage = true;
+        OnAnyMessage();
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
+        {
+            Finish(problem, isCancel: true);
+        }
+    }
+
+    public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags)
+    {
+        if (IsFinished)
+        {
+            message.Release();
+            return;
+        }
+
+        OnAnyMessage();
+        if (_inbound.AddLoaned(message, recordBytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
         }
@@ -82,6 +96,13 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         _inbound.MaxMessageBytes = ReceiveLimit;
         _inbound.Hint = GetAccessHint<TResponse>();
+    }
+
+    private void OnAnyMessage()
+    {
+        OnMessageBegun();
+        DropSnapshot();
+        _hasMessage = true;
     }
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);

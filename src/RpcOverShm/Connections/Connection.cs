@@ -1,6 +1,7 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
@@ -51,6 +52,9 @@ internal sealed class Connection : ICountedConnection
 
     public PeerIdentity Peer => _link.Identity;
 
+    /// <summary>The loans of the connection; null if its sides have not agreed on them.</summary>
+    public LinkLoans? Loans => _link.Loans;
+
     public Guid Id => _link.ConnectionId;
 
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
@@ -76,6 +80,10 @@ internal sealed class Connection : ICountedConnection
     public bool IsAccepted => _link.IsAcceptor;
 
     public long UnreadBytes => _link.UnreadBytes;
+
+    public long LentBytes => _link.Loans?.Lent.LentBytes ?? 0;
+
+    public long BorrowedBytes => _link.Loans?.Borrowed.HeldBytes ?? 0;
 
     /// <summary>The published bytes of the peer that this side has not released. Any thread may ask.</summary>
     public long UnreadIncomingBytes => _link.UnreadIncomingBytes;

@@ -302,6 +302,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Handles a message or its first part.</summary>
     public abstract void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags);
 
+    /// <summary>
+    /// Handles a whole message that lies in memory of the peer, and takes it over, also when it throws.
+    /// </summary>
+    /// <param name="message">The message.</param>
+    /// <param name="recordBytes">The payload of its record, which costs credit.</param>
+    /// <param name="flags">The flags of its frame.</param>
+    public abstract void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags);
+
     /// <summary>Handles the next part of a message.</summary>
     public abstract void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags);
 

@@ -11,7 +11,7 @@ namespace RpcOverShm.Connections;
 /// copies what it needs, and releases the record's space to the peer. Only the holder of the reader role may call.
 /// Every exception ends the connection.
 /// </summary>
-internal sealed class FrameReceiver
+internal sealed partial class FrameReceiver
 {
     // The maximum size of a head without its metadata. Method, host, codec and encoding have less than 64 KiB each, so
     // only a head with all four at that size has more.
@@ -70,8 +70,7 @@ internal sealed class FrameReceiver
         }
 
         call = Dispatch(frame, payload);
-        WakeMethods wakeMethods = _ring.Release();
-        if (wakeMethods != WakeMethods.None)
+        if (_ring.Release() is not WakeMethods.None and var wakeMethods)
         {
             _link.WakePeerForSpace(wakeMethods);
         }
@@ -88,12 +87,15 @@ internal sealed class FrameReceiver
     {
         if (frame.Call.IsNone)
         {
-            if (frame.Kind != FrameKind.GoAway)
+            if (frame.Kind == FrameKind.GoAway)
             {
-                throw NotForCalls(frame.Kind);
+                _onGoAway();
+            }
+            else
+            {
+                ReceiveLoanNews(frame, payload);
             }
 
-            _onGoAway();
             return null;
         }
 
@@ -108,14 +110,13 @@ internal sealed class FrameReceiver
         {
             DispatchToCall(call, frame, payload);
         }
+        else if ((frame.Flags & FrameFlags.Loaned) != 0)
+        {
+            Borrow(frame, payload).Release(); // its call has ended
+        }
 
         return call;
     }
-
-    // A method of its own: the interpolation would make the stack frame of Dispatch larger, which runs for every
-    // record.
-    private static ProtocolException NotForCalls(FrameKind kind) =>
-        new($"The peer sent {kind} on a connection for calls.");
 
     private ConnectionCall FindOutgoing(in FrameHeader frame)
     {
@@ -228,6 +229,9 @@ internal sealed class FrameReceiver
 
         switch (frame.Kind)
         {
+            case FrameKind.Message when (frame.Flags & FrameFlags.Loaned) != 0:
+                call.OnLoanedMessage(Borrow(frame, payload), payload.Length, frame.Flags);
+                break;
             case FrameKind.Message:
                 call.OnMessage(frame.Argument, payload, frame.Flags);
                 break;

@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
@@ -109,6 +110,11 @@ internal sealed partial class FrameSender
     private bool SendOrQueue(
         ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
     {
+        if (message.Piece is not null && TryRefer(message, out LentPiece? lent, out int wholeLength))
+        {
+            return SendReference(call, flags, message, lent, wholeLength, out queued);
+        }
+
         bool isSent = TrySendOrQueue(call, flags, message, out queued);
         if (!isSent && message.IsBorrowed)
         {
@@ -137,7 +143,7 @@ internal sealed partial class FrameSender
             return false;
         }
 
-        bool isSent = _queue.CanSendNow(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
+        bool isSent = _queue.TryGoFirst(call) && _writer.TryWriteMessage(call, flags, message.WrittenSpan);
         if (!isSent && !message.IsBorrowed)
         {
             byte[] buffer = message.Detach(out int length);
@@ -152,7 +158,7 @@ internal sealed partial class FrameSender
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         using SendGate.Scope scope = _gate.Enter();
-        if (CannotSendMessages(scope, call) || call.Sending.Is(SendStateFlags.PartsStopped) || !_queue.CanSendNow(call))
+        if (CannotSendMessages(scope, call) || call.Sending.Is(SendStateFlags.PartsStopped) || !_queue.TryGoFirst(call))
         {
             return 0;
         }

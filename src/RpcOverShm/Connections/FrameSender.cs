@@ -45,6 +45,10 @@ internal sealed partial class FrameSender
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
         _gate = new SendGate(link, role, _writer);
+        if (link.Loans is { } loans)
+        {
+            loans.SetOnNews(SendLoanNews);
+        }
     }
 
     /// <summary>The calls that this side has started.</summary>

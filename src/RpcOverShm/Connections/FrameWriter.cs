@@ -9,7 +9,7 @@ namespace RpcOverShm.Connections;
 /// Writes frames as records: one if the frame fits, several for a larger message or head. Updates each call's credit
 /// and phase. Used under the sender's gate only. Never waits and never wakes the peer.
 /// </summary>
-internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
+internal sealed partial class FrameWriter(PeerLink link, IncomingCalls incoming)
 {
     /// <summary>The maximum bytes of a message per record. A part and its copy both stay in the L2 cache.</summary>
     public const int MaxPartBytes = 32 << 10;
@@ -240,7 +240,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         }
 
         bool isLast = length == rest.Length;
-        if (!TryWriteMessageRecord(call, frame.Flags, rest[..length], frame.Length, isLast))
+        if (!TryWriteMessageRecord(call, frame.Flags, rest[..length], frame.WholeLength, isLast))
         {
             return WriteResult.NoSpace;
         }
@@ -272,15 +272,15 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Writes one record of a message. Of the message's flags, the first record carries Single and the last carries
-    /// HalfClose. Only the first record carries the length of the whole message.
+    /// Writes one record of a message. Of the message's flags, the first record carries Single and Loaned, and the last
+    /// carries HalfClose. Only the first record carries the length of the whole message.
     /// </summary>
     private bool TryWriteMessageRecord(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
     {
         bool isBegun = call.Sending.Is(SendStateFlags.MessageBegun);
         FrameKind kind = isBegun ? FrameKind.MessageChunk : FrameKind.Message;
-        FrameFlags here = (isBegun ? 0 : flags & FrameFlags.Single) | (isLast ? flags & FrameFlags.HalfClose : 0);
+        FrameFlags here = (isBegun ? 0 : flags & OfFirst) | (isLast ? flags & FrameFlags.HalfClose : 0);
         if (!TryWrite(call.Id, kind, here, default, part, isBegun ? 0 : (uint)wholeLength, isControl: false))
         {
             return false;

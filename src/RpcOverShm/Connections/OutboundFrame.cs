@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
@@ -33,6 +34,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         Kind = kind;
         Flags = flags;
         Length = length;
+        WholeLength = length;
         HeadLength = headLength;
         _buffer = buffer;
     }
@@ -44,6 +46,12 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     public int Length { get; }
 
     public int HeadLength { get; }
+
+    /// <summary>The length of the message: more than that of the frame if the frame refers to a part of it.</summary>
+    public int WholeLength { get; init; }
+
+    /// <summary>The piece that the frame refers to, with a use of it and a loan; null for none.</summary>
+    public LentPiece? Lent { get; init; }
 
     /// <summary>The number of bytes that are in the ring already.</summary>
     public int SentBytes { get; private set; }
@@ -105,6 +113,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         {
             ByteArrays.Return(_buffer);
             _buffer = null;
+            Lent?.EndFrame(IsSent);
         }
 
         using (_lock.Enter())

@@ -17,14 +17,18 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     private readonly Queue<ConnectionCall> _ready = new();   // calls with queued frames, in the order of their turns
     private bool _isGoAwayPending;
 
-    /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
-    public bool CanSendNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
+    /// <summary>
+    /// Whether a frame may go at once: no call waits for its turn, and this one has none queued. Pieces that wait for
+    /// their return go before it, so a peer that has read the frame has their memory.
+    /// </summary>
+    public bool TryGoFirst(ConnectionCall call) =>
+        _ready.Count == 0 && !call.Sending.HasQueued && writer.TryWriteLoanNews();
 
     /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
     public bool TryWriteOrQueue(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
-        if (CanSendNow(call) && writer.TryWriteWhole(call, kind, flags, head, body))
+        if (TryGoFirst(call) && writer.TryWriteWhole(call, kind, flags, head, body))
         {
             return true;
         }
@@ -184,7 +188,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
             _control.Dequeue();
         }
 
-        return true;
+        return writer.TryWriteLoanNews();
     }
 }
 

@@ -46,6 +46,15 @@ internal static class ProcessCounts
             [new(TakeOvers.Value)]);
         Total(TelemetryNames.PeerDeaths, "{peer}", "Connections whose peer went without a word.", () =>
             [new(PeerDeaths.Value)]);
+        Total(TelemetryNames.PayloadsSent, "{message}", "Messages with a rented payload of 64 KiB or more.", () =>
+        [
+            Tagged(LentPayloads.Value, TelemetryNames.How, "lent"),
+            Tagged(CopiedPayloads.Value, TelemetryNames.How, "copied"),
+        ]);
+        Now(TelemetryNames.PayloadsLent, "By", "Memory that peers have on loan and have not returned.", () =>
+            [new(Sum(static one => one.LentBytes))]);
+        Now(TelemetryNames.PayloadsBorrowed, "By", "Payloads of peers that are not disposed.", () =>
+            [new(Sum(static one => one.BorrowedBytes))]);
     }
 
     public static EventCount QueuedCalls { get; } = new();
@@ -69,6 +78,12 @@ internal static class ProcessCounts
     public static EventCount TakeOvers { get; } = new();
 
     public static EventCount PeerDeaths { get; } = new();
+
+    /// <summary>The messages whose payload the peer reads where it was written.</summary>
+    public static EventCount LentPayloads { get; } = new();
+
+    /// <summary>The messages whose payload was rented, is large enough to be lent, and was copied.</summary>
+    public static EventCount CopiedPayloads { get; } = new();
 
     /// <summary>Adds a connection that begins, whose own counters are then read.</summary>
     public static void Add(ICountedConnection connection)
@@ -121,4 +136,10 @@ internal interface ICountedConnection
 
     /// <summary>The published bytes of this side that the peer has not released.</summary>
     long UnreadBytes { get; }
+
+    /// <summary>The memory of this side that the peer has on loan.</summary>
+    long LentBytes { get; }
+
+    /// <summary>The bytes of the peer that this side has on loan.</summary>
+    long BorrowedBytes { get; }
 }

@@ -117,6 +117,28 @@ internal static partial class ShmLog
         + "it. They are closed now. Use one channel for each server, and dispose it.")]
     public static partial void ChannelDropped(ILogger logger, string address);
 
+    /// <summary>Logs that a rented or received payload was left to the garbage collector.</summary>
+    [LoggerMessage(
+        120,
+        LogLevel.Warning,
+        "Connection {ConnectionId} with {Peer}: a payload of {Length} bytes was never disposed, and kept its memory "
+        + "until the garbage collector found it. Dispose each payload that is rented or received.")]
+    public static partial void PayloadLeaked(ILogger logger, Guid connectionId, string peer, int length);
+
+    /// <summary>Logs that payloads are copied because a data file could not be made, passed or mapped.</summary>
+    [LoggerMessage(
+        121,
+        LogLevel.Warning,
+        "Connection {ConnectionId} with {Peer}: payloads are copied, because their memory cannot be shared: {Reason}")]
+    public static partial void PayloadsCopied(ILogger logger, Guid connectionId, string peer, string reason);
+
+    /// <summary>Logs that the option for loans has no effect here.</summary>
+    [LoggerMessage(
+        122,
+        LogLevel.Warning,
+        "Loans.AllowLoanedPayloads has no effect on this system: payloads are copied.")]
+    public static partial void LoansNotSupported(ILogger logger);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

@@ -38,9 +38,12 @@ internal static class TelemetryNames
     public const string Spins = "rpcovershm.spins";
     public const string TakeOvers = "rpcovershm.loop.takeovers";
     public const string PeerDeaths = "rpcovershm.peer.deaths";
+    public const string PayloadsSent = "rpcovershm.payloads.sent";
+    public const string PayloadsLent = "rpcovershm.payloads.lent";
+    public const string PayloadsBorrowed = "rpcovershm.payloads.borrowed";
     public const string LimitReached = "rpcovershm.limit.reached";
     public const string Option = "option"; // of LimitReached: the public option
     public const string Side = "side";     // of Connections: "client" or "server"
-    public const string How = "how";       // of WakeUps: "futex" or "doorbell"
+    public const string How = "how";       // of WakeUps: "futex" or "doorbell"; of PayloadsSent: "lent" or "copied"
     public const string Result = "result"; // of Spins: "met" or "vain"
 }

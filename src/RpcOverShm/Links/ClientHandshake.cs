@@ -86,7 +86,7 @@ internal static class ClientHandshake
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(wire, address, unsent, timeout.Token).ConfigureAwait(false);
-            wire.RefuseHandles();
+            Handshake.RefuseHandlesUnlessLoans(wire, answer.Hello, settings);
             Check(answer.Hello, settings, id, address);
             T taken = take(new Answer(wire, own, signal, server, answer), settings);
             wire = null;
@@ -141,7 +141,8 @@ internal static class ClientHandshake
             message.Hello.ConnectionId,
             settings,
             message.Hello.Limits,
-            isAcceptor: false);
+            isAcceptor: false,
+            message.Hello.Features);
     }
 
     private static PeerIdentity CheckOwner(Wire wire, ConnectionSettings settings, RendezvousAddress address)
@@ -166,7 +167,7 @@ internal static class ClientHandshake
         {
             Type = HelloType.Client,
             Purpose = settings.Purpose,
-            Features = Hello.KnownFeatures,
+            Features = settings.Features,
             ConnectionId = id,
             Limits = settings.Limits,
         };
@@ -252,8 +253,8 @@ internal static class ClientHandshake
 
         string? problem = hello.Purpose != settings.Purpose || hello.ConnectionId != id
             ? "an answer to another hello"
-            : (hello.Features & ~Hello.KnownFeatures) != 0
-            ? $"features 0x{hello.Features:X}, of which the client has offered 0x{Hello.KnownFeatures:X}"
+            : (hello.Features & ~settings.Features) != 0
+            ? $"features 0x{hello.Features:X}, of which the client has offered 0x{settings.Features:X}"
             : Handshake.Check(hello);
         if (problem is not null)
         {

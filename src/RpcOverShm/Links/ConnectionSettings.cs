@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
@@ -26,6 +27,12 @@ internal sealed record ConnectionSettings
 
     /// <summary>The maximum ring, in bytes, that the peer may announce; it is mapped into this process.</summary>
     public long MaxPeerRingCapacity { get; init; } = SegmentLayout.MaxRingCapacityBytes;
+
+    /// <summary>The limits of loans; null if this side takes part in none.</summary>
+    public LoanLimits? Loans { get; init; }
+
+    /// <summary>The features that this side offers or takes.</summary>
+    public uint Features => Loans is null ? 0 : Hello.LoansFeature;
 
     /// <summary>Takes over the requests for the statistics of a listener; null if it has none.</summary>
     public Action<StatisticsRequest>? OnStatisticsWanted { get; init; }

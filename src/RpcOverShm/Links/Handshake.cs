@@ -62,6 +62,17 @@ internal static class Handshake
     public static ReceivedHello? Take(HelloReceiver receiver) =>
         receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
+    /// <summary>
+    /// Refuses handles after the peer's hello, unless both sides take part in loans, which pass some.
+    /// </summary>
+    public static void RefuseHandlesUnlessLoans(Wire wire, Hello hello, ConnectionSettings settings)
+    {
+        if ((hello.Features & settings.Features & Hello.LoansFeature) == 0)
+        {
+            wire.RefuseHandles();
+        }
+    }
+
     /// <summary>Checks the limits in the peer's hello. Returns null if they are valid, else the problem.</summary>
     public static string? Check(Hello hello) =>
         SegmentLayout.IsValidRingCapacity(hello.Limits.RingCapacity)

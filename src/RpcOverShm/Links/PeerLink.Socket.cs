@@ -3,6 +3,7 @@ using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
 
 namespace RpcOverShm.Links;
@@ -27,7 +28,7 @@ internal sealed partial class PeerLink
 
     private const int DrainBytes = 64;
 
-    private readonly List<SafeHandle> _passed = []; // by a hostile peer, after the handshake
+    private readonly List<SafeHandle> _passed = []; // with data files, or by a hostile peer, after the handshake
     private HelloReceiver? _last; // of the refusal that is being received
     private long _rungAt = -1;    // the positions at the last ring
     private int _needlessRings;
@@ -66,6 +67,10 @@ internal sealed partial class PeerLink
                 OnPeerGone();
             }
         }
+        catch (SegmentException exception) when (exception.IsShortage)
+        {
+            Close(new CloseReason(CloseKind.NoResources, exception.Message, exception));
+        }
         catch (Exception exception) when (exception is ProtocolException or SegmentException)
         {
             _last?.Dispose();
@@ -75,6 +80,30 @@ internal sealed partial class PeerLink
         {
             // A reset is an end like any other; a disposed socket means that this side has closed the link.
             OnPeerGone();
+        }
+        finally
+        {
+            if (IsClosed || IsPeerGone)
+            {
+                DropPassed();
+            }
+        }
+    }
+
+    /// <summary>
+    /// Watches the peer's process: a child that it left may hold the socket open. Without a descriptor of the process,
+    /// only the end of the socket counts.
+    /// </summary>
+    private void WatchProcess(EventLoop loop)
+    {
+        ProcessWatch watch = IsAcceptor ? ProcessWatch.Servers : ProcessWatch.Channels;
+        Interlocked.Exchange(
+            ref _processWatch,
+            watch.TryWatchPeer(_wire, Identity.ProcessId, loop, OnPeerGone, out string? problem));
+        if (problem is not null)
+        {
+            DeferredLog.Write(
+                _logger, log => ShmLog.ProcessNotWatched(log, ConnectionId, Identity.ToString(), problem));
         }
     }
 
@@ -108,6 +137,7 @@ internal sealed partial class PeerLink
         int count = Receive(buffer);
         if (count <= 0)
         {
+            EndNotice();
             if (count == 0)
             {
                 OnPeerGone();
@@ -116,31 +146,29 @@ internal sealed partial class PeerLink
             return false;
         }
 
-        int other = buffer[..count].IndexOfAnyExcept(DoorbellByte);
-        if (other >= 0)
+        ReadOnlySpan<byte> other = buffer[..count];
+        while (!other.IsEmpty)
         {
-            _last = new HelloReceiver(_wire, mostHandles: 0, buffer[other..count]);
-            return false;
+            // Within a notice any byte may have the value of a doorbell.
+            ReadOnlySpan<byte> rest = _noticeBytes == 0 ? other.TrimStart(DoorbellByte) : other;
+            rings += other.Length - rest.Length;
+            other = rest;
+            if (!TryReceiveFile(ref other))
+            {
+                _last = new HelloReceiver(_wire, mostHandles: 0, other);
+                return false;
+            }
         }
 
-        rings += count;
         return (hasEnded || count == DrainBytes || _wire.MustBeDrained) && !IsClosed;
     }
 
     private int Receive(Span<byte> buffer)
     {
-        try
-        {
-            int received = _wire.Receive(buffer, _passed);
-            return _passed.Count == 0
-                ? received
-                : throw new ProtocolException("The peer passed a descriptor after the handshake.");
-        }
-        finally
-        {
-            _passed.ForEach(ForeignHandles.Shared.Close);
-            _passed.Clear();
-        }
+        int received = _wire.Receive(buffer, _passed);
+        return _passed.Count == 0 || Loans is not null
+            ? received
+            : throw new ProtocolException("The peer passed a descriptor after the handshake.");
     }
 
     private void CountRings(int count)

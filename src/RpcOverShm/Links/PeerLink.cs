@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -45,7 +46,8 @@ internal sealed partial class PeerLink
         Guid connectionId,
         ConnectionSettings settings,
         PeerLimits peerLimits,
-        bool isAcceptor)
+        bool isAcceptor,
+        uint features = 0)
     {
         _wire = wire;
         wire.LimitUnread(MostUnreadBytes);
@@ -60,6 +62,10 @@ internal sealed partial class PeerLink
         IsAcceptor = isAcceptor;
         Writer = new RingWriter(own, peer) { OnGrowthWanted = BeginGrowth };
         Reader = new RingReader(own, peer);
+        if ((features & Hello.LoansFeature) != 0)
+        {
+            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
+        }
     }
 
     public ILogger Logger => _logger;
@@ -74,6 +80,9 @@ internal sealed partial class PeerLink
 
     /// <summary>Whether this side accepted the connection.</summary>
     public bool IsAcceptor { get; }
+
+    /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
+    public LinkLoans? Loans { get; }
 
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
@@ -338,24 +347,9 @@ internal sealed partial class PeerLink
             _own.Dispose();
             _peer.Dispose();
             _signal.Dispose();
+            DropPassed();
+            Loans?.BeginClose();
             OnUnmapped?.Invoke();
-        }
-    }
-
-    /// <summary>
-    /// Watches the peer's process: a child that it left may hold the socket open. Without a descriptor of the process,
-    /// only the end of the socket counts.
-    /// </summary>
-    private void WatchProcess(EventLoop loop)
-    {
-        ProcessWatch watch = IsAcceptor ? ProcessWatch.Servers : ProcessWatch.Channels;
-        Interlocked.Exchange(
-            ref _processWatch,
-            watch.TryWatchPeer(_wire, Identity.ProcessId, loop, OnPeerGone, out string? problem));
-        if (problem is not null)
-        {
-            DeferredLog.Write(
-                _logger, log => ShmLog.ProcessNotWatched(log, ConnectionId, Identity.ToString(), problem));
         }
     }
 

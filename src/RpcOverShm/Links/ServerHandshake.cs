@@ -25,8 +25,8 @@ internal static class ServerHandshake
         ConnectionSettings settings,
         ConnectionPlaces places)
     {
-        wire.RefuseHandles();
         Hello hello = received.Hello;
+        Handshake.RefuseHandlesUnlessLoans(wire, hello, settings);
         if (hello.Type != HelloType.Client)
         {
             return Refuse(wire, settings, RefusalReason.BadHello, "A client's hello was expected.");
@@ -125,7 +125,7 @@ internal static class ServerHandshake
                 Purpose = settings.Purpose,
                 LowestVersion = version,
                 HighestVersion = version,
-                Features = hello.Features & Hello.KnownFeatures,
+                Features = hello.Features & settings.Features,
                 ConnectionId = hello.ConnectionId,
                 Limits = settings.Limits,
             };
@@ -135,7 +135,16 @@ internal static class ServerHandshake
             Handshake.Send(wire, answer, own, signal);
             own.ReleaseHandle();
             return link = new PeerLink(
-                wire, own, peer, signal, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
+                wire,
+                own,
+                peer,
+                signal,
+                client,
+                hello.ConnectionId,
+                settings,
+                hello.Limits,
+                isAcceptor: true,
+                answer.Features);
         }
         finally
         {

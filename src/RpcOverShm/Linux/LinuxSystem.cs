@@ -17,6 +17,9 @@ internal sealed unsafe class LinuxSystem : HostSystem
 
     public override int HandlesOfHello => 1;
 
+    // Without the seal the peer could write to memory that this side reads back, unlike that of a segment.
+    public override bool PassesHandlesLater => SegmentMemory.IsSealedForOthers;
+
     public override long MaxMappings
     {
         get

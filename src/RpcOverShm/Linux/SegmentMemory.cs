@@ -27,6 +27,11 @@ internal static unsafe class SegmentMemory
         new(ProbePopulateWrite, LazyThreadSafetyMode.PublicationOnly);
 
     /// <summary>
+    /// Whether nobody can write to a segment but through the mapping of its owner (Linux 5.1).
+    /// </summary>
+    public static bool IsSealedForOthers => s_hasFutureWriteSeal.Value;
+
+    /// <summary>
     /// Whether a mapping can be given its memory later (Linux 5.14). The other ways are no ways once the peer has the
     /// descriptor: fallocate waits for a lock of the file that the peer can hold for as long as it likes, and a plain
     /// store kills the process if there is no memory.

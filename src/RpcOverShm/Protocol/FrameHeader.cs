@@ -43,6 +43,10 @@ internal readonly record struct FrameHeader(
         return CheckLengths(rule);
     }
 
+    // The bytes of a message that the frame itself has, behind a reference if it has one.
+    private int InlineLength =>
+        (Flags & FrameFlags.Loaned) == 0 ? PayloadLength : PayloadLength - LoanReference.SizeBytes;
+
     private string? CheckLengths(FrameRule rule)
     {
         bool isAllHead = rule.HasHead && (Flags & FrameFlags.HasMessage) == 0;
@@ -50,7 +54,8 @@ internal readonly record struct FrameHeader(
             || HeadLength > PayloadLength
             || (isAllHead && HeadLength != PayloadLength)
             || (PayloadLength != 0 && !rule.HasPayload)
-            || (Kind == FrameKind.Message && PayloadLength > Argument);
+            || (Kind == FrameKind.Message && InlineLength > Argument)
+            || ((Flags & FrameFlags.Loaned) != 0 && InlineLength < 0);
         return isWrong ? $"a head of {HeadLength} and a payload of {PayloadLength} bytes on a {Kind}" : null;
     }
 }
@@ -80,4 +85,10 @@ internal enum FrameFlags : byte
     /// CallStart: a one-way call. The side that serves it sends nothing for it but an End, without a message.
     /// </summary>
     OneWay = 16,
+
+    /// <summary>
+    /// Message: the payload is a <see cref="LoanReference"/> and the first bytes of the message; the others lie in a
+    /// data file of the sender.
+    /// </summary>
+    Loaned = 32,
 }

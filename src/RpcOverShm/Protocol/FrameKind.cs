@@ -40,4 +40,16 @@ internal enum FrameKind : byte
 
     /// <summary>Announces that this side sends no more bytes.</summary>
     BytesEnd = 12,
+
+    /// <summary>Announces that this side has mapped a data file. Argument: its number.</summary>
+    FileMapped = 13,
+
+    /// <summary>Announces that this side does not map a data file. Argument: its number.</summary>
+    FileRefused = 14,
+
+    /// <summary>Gives borrowed pieces back. Payload: one <see cref="ReturnedPiece"/> or more.</summary>
+    Returned = 15,
+
+    /// <summary>Asks for the borrowed pieces that the peer has disposed and not given back yet.</summary>
+    ReturnsWanted = 16,
 }

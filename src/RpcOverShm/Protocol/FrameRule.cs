@@ -18,8 +18,8 @@ internal readonly record struct FrameRule(
         const FrameFlags End = FrameFlags.HasMessage | FrameFlags.HeadContinues;
         const FrameFlags More = FrameFlags.HeadContinues;
         const FrameFlags Last = FrameFlags.HalfClose;
-        const FrameFlags First = FrameFlags.HalfClose | FrameFlags.Single;
-        var rules = new FrameRule[(int)FrameKind.BytesEnd + 1];
+        const FrameFlags First = FrameFlags.HalfClose | FrameFlags.Single | FrameFlags.Loaned;
+        var rules = new FrameRule[(int)FrameKind.ReturnsWanted + 1];
 
         Set(FrameKind.CallStart, Start, head: true, payload: true, argument: false, connection: false);
         Set(FrameKind.HeadChunk, More, head: true, payload: true, argument: false, connection: false);
@@ -33,6 +33,10 @@ internal readonly record struct FrameRule(
         Set(FrameKind.GoAway, 0, head: false, payload: false, argument: false, connection: true);
         Set(FrameKind.Bytes, 0, head: false, payload: true, argument: false, connection: true);
         Set(FrameKind.BytesEnd, 0, head: false, payload: false, argument: false, connection: true);
+        Set(FrameKind.FileMapped, 0, head: false, payload: false, argument: true, connection: true);
+        Set(FrameKind.FileRefused, 0, head: false, payload: false, argument: true, connection: true);
+        Set(FrameKind.Returned, 0, head: false, payload: true, argument: false, connection: true);
+        Set(FrameKind.ReturnsWanted, 0, head: false, payload: false, argument: false, connection: true);
         return rules;
 
         void Set(FrameKind kind, FrameFlags flags, bool head, bool payload, bool argument, bool connection) =>

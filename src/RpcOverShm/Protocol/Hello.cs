@@ -15,7 +15,7 @@ namespace RpcOverShm.Protocol;
 ///     12     2  HighestVersion   client: highest that it speaks; server: the chosen version
 ///     14     2  RefusalReason    0 unless this is a refusal
 ///     16     4  Length           of the whole message, 24 to 4096
-///     20     4  Features         client: bits that it knows; server: those that both know; 0 in a refusal
+///     20     4  Features         client: bits that it offers; server: those that it takes; 0 in a refusal
 ///   client and server, with the descriptor of the sender's segment
 ///     24    16  ConnectionId     chosen by the client, repeated by the server
 ///     40     8  RingCapacity     of the sender's segment
@@ -33,8 +33,11 @@ internal sealed record Hello
     public const int SizeBytes = 64;
     public const int MaxSizeBytes = 4096;
 
-    /// <summary>The features that this build knows: none so far.</summary>
-    public const uint KnownFeatures = 0;
+    /// <summary>The bit of <see cref="Features"/> for loans: messages that refer to memory of their sender.</summary>
+    public const uint LoansFeature = 1;
+
+    /// <summary>The features that this build knows.</summary>
+    public const uint KnownFeatures = LoansFeature;
 
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
     public const ulong MagicValue = 0x0A_4D_48_53_4F_43_50_52;

@@ -23,7 +23,10 @@ internal sealed class MethodTable
     private readonly Entry[][] _buckets;
     private readonly FrozenSet<string> _services;
 
-    /// <summary>Collects the methods of services; those of <paramref name="ordered"/> start in order.</summary>
+    /// <summary>
+    /// Collects the methods of services; those of <paramref name="ordered"/> start in order. Generated marshallers are
+    /// wrapped by <paramref name="withoutCodec"/>, if there is any.
+    /// </summary>
     /// <exception cref="ArgumentException">
     /// Two services have a method of the same name, or no codec serialises the messages of a method.
     /// </exception>
@@ -31,9 +34,10 @@ internal sealed class MethodTable
         IEnumerable<ServerServiceDefinition> definitions,
         IReadOnlyList<MarshallerProvider> codecs,
         IReadOnlySet<string>? ordered = null,
-        MessageObserver? observer = null)
+        MessageObserver? observer = null,
+        MarshallerProvider? withoutCodec = null)
     {
-        var collector = new Collector(codecs, ordered, observer);
+        var collector = new Collector(codecs, ordered, observer, withoutCodec);
         foreach (ServerServiceDefinition definition in definitions)
         {
             definition.AddTo(collector);
@@ -121,7 +125,10 @@ internal sealed class MethodTable
     private readonly record struct Entry(byte[] Name, MethodHandler Handler);
 
     private sealed class Collector(
-        IReadOnlyList<MarshallerProvider> codecs, IReadOnlySet<string>? ordered, MessageObserver? observer)
+        IReadOnlyList<MarshallerProvider> codecs,
+        IReadOnlySet<string>? ordered,
+        MessageObserver? observer,
+        MarshallerProvider? withoutCodec)
         : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
@@ -152,7 +159,7 @@ internal sealed class MethodTable
                 return;
             }
 
-            var typed = new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer)
+            var typed = new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer, withoutCodec)
             {
                 IsOrdered = ordered?.Contains(method.FullName) == true,
             };

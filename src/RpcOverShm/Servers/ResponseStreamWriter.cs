@@ -120,7 +120,11 @@ internal sealed class ResponseStreamWriter<TResponse>(
         {
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
-                    call.PrepareMarshaller(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
+                    call.PrepareMarshaller(marshaller, WriteOptions),
+                    message,
+                    call.MaxSendMessageBytes,
+                    parts: this,
+                    mayRefer: true);
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)

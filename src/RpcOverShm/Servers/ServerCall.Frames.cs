@@ -100,6 +100,29 @@ internal sealed partial class ServerCall
         BeginIfDue();
     }
 
+    public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags)
+    {
+        InboundMessages? inbound;
+        try
+        {
+            inbound = GetInbound();
+        }
+        catch
+        {
+            message.Release();
+            throw;
+        }
+
+        if (inbound is null)
+        {
+            message.Release();
+            return;
+        }
+
+        StopIfRefused(inbound.AddLoaned(message, recordBytes, flags));
+        BeginIfDue();
+    }
+
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (GetInbound() is { } inbound)

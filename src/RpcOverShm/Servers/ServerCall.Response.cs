@@ -137,7 +137,11 @@ internal sealed partial class ServerCall : IMessagePartSink
         try
         {
             serialized = FrameSerializationContext.Serialize(
-                PrepareMarshaller(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
+                PrepareMarshaller(marshaller, context.WriteOptions),
+                response,
+                MaxSendMessageBytes,
+                parts: this,
+                mayRefer: true);
         }
         finally
         {

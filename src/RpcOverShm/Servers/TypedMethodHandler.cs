@@ -13,6 +13,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private readonly Marshallers? _generated; // null if only codecs serialise the messages
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
     private readonly MessageObserver? _observer; // null if nobody sees the messages
+    private readonly MarshallerProvider? _withoutCodec; // null if no message has memory of its own
     private readonly bool _isResponseStream;
 
     /// <summary>Takes the user's code as a delegate of one of the four shapes.</summary>
@@ -21,7 +22,8 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         Method<TRequest, TResponse> method,
         IReadOnlyList<MarshallerProvider> codecs,
         Delegate handler,
-        MessageObserver? observer = null)
+        MessageObserver? observer = null,
+        MarshallerProvider? withoutCodec = null)
         : base(method, PayloadAccessHint.Of<TRequest>())
     {
         _observer = observer;
@@ -38,11 +40,15 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             _ => throw new ArgumentException(
                 $"{handler.GetType()} is not one of the four handler types of gRPC methods.", nameof(handler)),
         };
-        _generated =
-            AbsentMarshaller<TRequest>.Is(method.RequestMarshaller)
-            || AbsentMarshaller<TResponse>.Is(method.ResponseMarshaller)
-                ? null
-                : new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
+        if (!AbsentMarshaller<TRequest>.Is(method.RequestMarshaller)
+            && !AbsentMarshaller<TResponse>.Is(method.ResponseMarshaller))
+        {
+            _generated = new Marshallers(
+                withoutCodec?.Replace(method.RequestMarshaller) ?? method.RequestMarshaller,
+                withoutCodec?.Replace(method.ResponseMarshaller) ?? method.ResponseMarshaller);
+            _withoutCodec = _generated.Response == method.ResponseMarshaller ? null : withoutCodec;
+        }
+
         foreach (MarshallerProvider codec in codecs)
         {
             if (codec.TryReplace(method.RequestMarshaller) is { } request
@@ -79,7 +85,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             return EndLaterAsync(call, context, running);
         }
 
-        call.EndWith(GetResponseMarshaller(call), running.Result, context);
+        EndWith(call, running.Result, context);
         return Task.CompletedTask;
     }
 
@@ -111,7 +117,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         ServerConnection owner = call.Owner;
         if (call.IsOneWay || !owner.BufferBudget.IsSendQueueFull)
         {
-            call.EndWith(GetResponseMarshaller(call), response, context);
+            EndWith(call, response, context);
             return;
         }
 
@@ -119,11 +125,23 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         await owner.WaitToSendResponseAsync(call.CancellationToken).ConfigureAwait(false);
         try
         {
-            call.EndWith(GetResponseMarshaller(call), response, context);
+            EndWith(call, response, context);
         }
         finally
         {
             owner.OnResponseQueued();
+        }
+    }
+
+    private void EndWith(ServerCall call, TResponse response, ShmServerCallContext context)
+    {
+        try
+        {
+            call.EndWith(GetResponseMarshaller(call), response, context);
+        }
+        finally
+        {
+            _withoutCodec?.Release(response); // it was serialised, or nobody gets it
         }
     }
 

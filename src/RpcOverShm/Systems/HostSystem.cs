@@ -49,6 +49,9 @@ internal abstract unsafe class HostSystem
     /// <summary>The word of the system for handles, in messages.</summary>
     public abstract string HandlesName { get; }
 
+    /// <summary>Whether a wire passes handles of memory after the handshake too.</summary>
+    public abstract bool PassesHandlesLater { get; }
+
     /// <summary>Creates memory of this process, mapped for writing. Nobody else can map it for writing.</summary>
     /// <param name="sizeBytes">The size, which never changes.</param>
     /// <param name="firstBytes">The bytes from the start that have memory at once; at most the size.</param>

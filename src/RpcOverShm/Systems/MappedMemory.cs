@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 
@@ -7,7 +8,7 @@ namespace RpcOverShm.Systems;
 /// One mapping of memory that two processes share, the sole owner of its address. An access after
 /// <see cref="Dispose"/> faults; this class cannot prevent it.
 /// </summary>
-internal abstract class MappedMemory(nint address, long sizeBytes) : IDisposable
+internal abstract unsafe class MappedMemory(nint address, long sizeBytes) : IDisposable
 {
     private nint _address = address;
 
@@ -37,6 +38,16 @@ internal abstract class MappedMemory(nint address, long sizeBytes) : IDisposable
     /// </summary>
     /// <exception cref="SegmentException">Some pages have none, or the system does not say.</exception>
     public abstract void CheckRest();
+
+    /// <summary>A part of the memory. The caller has checked it, and sees to it that the mapping outlives it.</summary>
+    public Span<byte> SpanAt(long offset, int length)
+    {
+        Debug.Assert(offset >= 0 && length >= 0 && offset + length <= SizeBytes, "The part lies in the memory.");
+        return new Span<byte>((byte*)Address + offset, length);
+    }
+
+    /// <summary>The address of a part, for native code; disposing the handle unpins the object.</summary>
+    public MemoryHandle PinAt(long offset, IPinnable pinned) => new((byte*)Address + offset, pinnable: pinned);
 
     public void Dispose()
     {

@@ -22,6 +22,9 @@ internal sealed unsafe class WindowsSystem : HostSystem
 
     public override int HandlesOfHello => Handles;
 
+    // A value says nothing in the receiver's process: the prefix of the handshake has no successor yet.
+    public override bool PassesHandlesLater => false;
+
     public override long MaxMappings => long.MaxValue;
 
     public override long MaxHandles => MostHandles;

@@ -71,8 +71,13 @@ internal sealed class RawPeer : IDisposable
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
     /// <param name="hasSecondRing">Whether a large ring gets its memory, and is used from the first record on.</param>
     /// <param name="own">This side's segment, which the peer disposes of; null for an honest one.</param>
+    /// <param name="features">The bits that the hello offers.</param>
     public static async Task<RawPeer> ConnectAsync(
-        string place, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
+        string place,
+        PeerLimits? limits = null,
+        bool hasSecondRing = true,
+        SharedSegment? own = null,
+        uint features = 0)
     {
         PeerLimits mine = limits ?? Generous;
         Wire? wire = null;
@@ -82,7 +87,7 @@ internal sealed class RawPeer : IDisposable
             wire = await ConnectWireAsync(place);
             var id = Guid.NewGuid();
             own ??= SharedSegment.Create(mine.RingCapacity, id);
-            Handshake.Send(wire, RawHello.Of(HelloType.Client, mine, id), own, signal);
+            Handshake.Send(wire, RawHello.Of(HelloType.Client, mine, id) with { Features = features }, own, signal);
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 (await Handshake.ReceiveAsync(wire, CancellationToken.None).Bounded())!;

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
@@ -48,6 +49,9 @@ internal sealed class FailingCallTests
         public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
         {
         }
+
+        public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags) =>
+            message.Release();
 
         public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
         {

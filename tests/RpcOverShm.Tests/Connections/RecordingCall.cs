@@ -1,3 +1,4 @@
+using System.Buffers;
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
@@ -100,6 +101,13 @@ internal sealed class RecordingCall : ConnectionCall
     {
         ReceivedMessage.AddRange(bytes);
         Note($"message {flags}: {bytes.Length} of {wholeLength}");
+    }
+
+    public override void OnLoanedMessage(ReceivedMessage message, int recordBytes, FrameFlags flags)
+    {
+        ReceivedMessage.AddRange(message.AsSequence().ToArray());
+        Note($"loaned {flags}: {message.Length} in {recordBytes}");
+        message.Release();
     }
 
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)

@@ -19,7 +19,13 @@ public class ViolationTests
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byClients = new()
     {
         ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
-        ["kind 13"] = (new RawFrame((FrameKind)13, s_living), "unknown kind 13"),
+        ["kind 17"] = (new RawFrame((FrameKind)17, s_living), "unknown kind 17"),
+        ["answer for a file"] = (new RawFrame(FrameKind.FileMapped), "FileMapped on a connection without loans"),
+        ["a wish for pieces"] = (new RawFrame(FrameKind.ReturnsWanted), "ReturnsWanted on a connection without loans"),
+        ["returned pieces"] = (new RawFrame(FrameKind.Returned, Body: [1]), "Returned on a connection without loans"),
+        ["reference"] = (
+            new RawFrame(FrameKind.Message, s_living, FrameFlags.Loaned, Body: new byte[16], Argument: 1),
+            "a reference on a connection without loans"),
         ["unknown flag"] = (new RawFrame(FrameKind.Message, s_living, (FrameFlags)16), "flags 0x10"),
         ["start without call"] = (new RawFrame(FrameKind.CallStart), "for call 0"),
         ["go-away of a call"] = (new RawFrame(FrameKind.GoAway, s_living), "GoAway for call"),

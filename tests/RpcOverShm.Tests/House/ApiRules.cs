@@ -16,7 +16,8 @@ internal static class ApiRules
         from type in types
         where IsVisible(type) && !type.IsNested
         let place = ExtendedBy(type)?.Namespace ?? rootNamespace
-        where !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != place
+        let name = type.IsInterface ? type.Name.TrimStart('I') : type.Name
+        where !name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != place
         select $"{type} is public: so its name begins with {Prefix} and it stands in {place}.";
 
     /// <summary>Visible fields that are not read-only.</summary>

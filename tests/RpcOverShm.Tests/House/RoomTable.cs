@@ -23,6 +23,7 @@ internal sealed partial record RoomTable(
             ["Protocol"] = 1,
             ["Scheduling"] = 1,
             ["Rings"] = 2,
+            ["Loans"] = 2,
             ["Linux"] = 2,
             ["Windows"] = 2,
             ["Links"] = 3,
@@ -43,11 +44,13 @@ internal sealed partial record RoomTable(
             ["Protocol"] = ["Buffers"],
             ["Scheduling"] = ["Systems"],
             ["Rings"] = ["Segments", "Systems"],
+            ["Loans"] = ["Protocol", "Buffers", "Systems"],
             ["Linux"] = ["Protocol", "Systems"],
             ["Windows"] = ["Protocol", "Systems"],
-            ["Links"] = ["Rings", "Scheduling", "Segments", "Protocol", "Systems"],
+            ["Links"] = ["Rings", "Loans", "Scheduling", "Segments", "Protocol", "Systems"],
             ["Streams"] = ["Links", "Rings", "Scheduling", "Protocol", "Systems"],
-            ["Connections"] = ["Links", "Rings", "Scheduling", "Segments", "Protocol", "Buffers", "Systems"],
+            ["Connections"] =
+                ["Links", "Rings", "Loans", "Scheduling", "Segments", "Protocol", "Buffers", "Systems"],
             ["Calls"] = ["Connections", "Links", "Scheduling", "Protocol", "Segments", "Buffers", "Systems"],
             ["Clients"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
             ["Servers"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
@@ -55,7 +58,7 @@ internal sealed partial record RoomTable(
             [RootRoom] =
             [
                 "Retries", "Clients", "Servers", "Calls", "Connections", "Streams", "Links", "Scheduling", "Protocol",
-                "Segments", "Buffers", "Systems", "Linux", "Windows",
+                "Loans", "Segments", "Buffers", "Systems", "Linux", "Windows",
             ],
         },
         ["Systems", "Linux", "Windows", "Segments", "Rings"]);

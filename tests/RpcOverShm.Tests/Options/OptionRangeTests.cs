@@ -27,6 +27,8 @@ public class OptionRangeTests
         ["Connect.Timeout"] = (s_tick, s_longestTimer),
         ["Ring.Capacity"] = (64 << 10, 1 << 30),
         ["Ring.MaxPeerCapacity"] = (64 << 10, 1 << 30),
+        ["Loans.MaxConnectionSize"] = (1L << 20, null),
+        ["Loans.MaxSize"] = (1L << 20, null),
         ["Listen.HandshakeTimeout"] = (s_tick, s_longestTimer),
         ["Listen.MaxPendingHandshakes"] = (1, null),
         ["Listen.MaxConnections"] = (1, null),

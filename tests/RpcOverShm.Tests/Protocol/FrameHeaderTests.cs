@@ -9,6 +9,7 @@ public class FrameHeaderTests
     private const byte C = 4; // head continues
     private const byte S = 8; // single
     private const byte O = 16; // one-way
+    private const byte L = 32; // loaned
 
     // The table of kinds, written independently of the product. A letter for each part that a kind may have: h head, p
     // payload, a argument. Frames of the connection belong to no call.
@@ -17,7 +18,7 @@ public class FrameHeaderTests
         null,
         ("CallStart", M | H | C | O, "hp", false),
         ("HeadChunk", C, "hp", false),
-        ("Message", H | S, "pa", false),
+        ("Message", H | S | L, "pa", false),
         ("MessageChunk", H, "p", false),
         ("HalfClose", 0, "", false),
         ("Headers", C, "hp", false),
@@ -27,6 +28,10 @@ public class FrameHeaderTests
         ("GoAway", 0, "", true),
         ("Bytes", 0, "p", true),
         ("BytesEnd", 0, "", true),
+        ("FileMapped", 0, "a", true),
+        ("FileRefused", 0, "a", true),
+        ("Returned", 0, "p", true),
+        ("ReturnsWanted", 0, "", true),
     ];
 
     private static readonly int[] s_lengths = [0, 1, 16, 65535];
@@ -65,7 +70,7 @@ public class FrameHeaderTests
 
         Assert.That(Enum.GetValues<FrameKind>(), Has.Length.EqualTo(s_kinds.Length - 1));
         Assert.That(
-            Enum.GetValues<FrameFlags>().Select(flag => (byte)flag), Is.EqualTo(new byte[] { 0, M, H, C, S, O }));
+            Enum.GetValues<FrameFlags>().Select(flag => (byte)flag), Is.EqualTo(new byte[] { 0, M, H, C, S, O, L }));
     }
 
     [TestCase(0, 0, 1u, 0u, 0, 0, "unknown kind 0")]
@@ -80,6 +85,11 @@ public class FrameHeaderTests
     [TestCase(9, 0, 1u, 4u, 0, 0, "an argument of 4 on a Cancel")]
     [TestCase(6, 0, 1u, 0u, 2, 3, "a head of 2 and a payload of 3 bytes on a Headers")]
     [TestCase(3, 0, 1u, 15u, 0, 16, "a head of 0 and a payload of 16 bytes on a Message")]
+    [TestCase(3, 32, 1u, 99u, 0, 15, "a head of 0 and a payload of 15 bytes on a Message")]
+    [TestCase(3, 32, 1u, 3u, 0, 20, "a head of 0 and a payload of 20 bytes on a Message")]
+    [TestCase(4, 32, 1u, 0u, 0, 20, "flags 0x20 on a MessageChunk")]
+    [TestCase(13, 0, 7u, 0u, 0, 0, "a FileMapped for call 7")]
+    [TestCase(15, 0, 0u, 1u, 0, 8, "an argument of 1 on a Returned")]
     public void Check_OfAnIllegalFrame_SaysWhatIsWrong(
         byte kind, byte flags, uint call, uint argument, int head, int payload, string problem)
     {
@@ -110,6 +120,7 @@ public class FrameHeaderTests
             return false;
         }
 
+        int reference = (flags & L) == 0 ? 0 : 16;
         bool hasRightFlags = (flags | allowed) == allowed
             && (flags & (M | C)) != (M | C)
             && ((flags & O) == 0 || (flags & (M | H)) is 0 or (M | H));
@@ -120,7 +131,8 @@ public class FrameHeaderTests
             && hasRightLengths
             && (call == 0) == isForConnection
             && (argument == 0 || parts.Contains('a'))
-            && (name != "Message" || payload <= argument);
+            && (name != "Message" || payload - reference <= argument)
+            && payload >= reference;
     }
 
     private static string? Check(byte kind, byte flags, uint call, uint argument, int head, int payload) =>

@@ -1,0 +1,61 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <content>Messages that lie in memory of the peer, and what the peer tells about memory of this side.</content>
+internal sealed partial class FrameReceiver
+{
+    /// <summary>Takes the frame of a connection that is no GoAway.</summary>
+    /// <exception cref="ProtocolException">It is not allowed.</exception>
+    private void ReceiveLoanNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        if (_link.Loans is not { Lent: { } lent } loans)
+        {
+            throw new ProtocolException(frame.Kind is FrameKind.Bytes or FrameKind.BytesEnd
+                ? $"The peer sent {frame.Kind} on a connection for calls."
+                : $"The peer sent {frame.Kind} on a connection without loans.");
+        }
+
+        switch (frame.Kind)
+        {
+            case FrameKind.FileMapped:
+            case FrameKind.FileRefused:
+                lent.OnAnswer(frame.Argument, frame.Kind == FrameKind.FileMapped);
+                break;
+            case FrameKind.Returned:
+                lent.TakeBack(CopyHead(payload)); // copied, because the peer could change it meanwhile
+                break;
+            case FrameKind.ReturnsWanted:
+                loans.Borrowed.OnWanted();
+                break;
+            default:
+                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+        }
+    }
+
+    /// <summary>Returns the message of a frame that refers to it. The caller releases it.</summary>
+    /// <exception cref="ProtocolException">The reference is not allowed.</exception>
+    private ReceivedMessage Borrow(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        if (_link.Loans is not { } loans)
+        {
+            throw new ProtocolException("The peer sent a reference on a connection without loans.");
+        }
+
+        // Copied, because the peer could change it between its check and its use.
+        Span<byte> copy = stackalloc byte[LoanReference.SizeBytes];
+        int length = Math.Min(payload.Length, copy.Length);
+        payload[..length].CopyTo(copy);
+        var reference = LoanReference.Decode(copy[..length]);
+        payload = payload[LoanReference.SizeBytes..];
+        if (payload.Length + reference.Length != frame.Argument)
+        {
+            throw new ProtocolException(
+                $"The peer sent {payload.Length} bytes and a reference to {reference.Length} bytes, "
+                + $"for a message of {frame.Argument}.");
+        }
+
+        return ReceivedMessage.OfPiece(payload, loans.Borrowed.Borrow(reference));
+    }
+}

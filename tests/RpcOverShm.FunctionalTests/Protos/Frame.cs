@@ -1,0 +1,10 @@
+// In the namespace of the generated part.
+#pragma warning disable IDE0130
+namespace RpcOverShm.FunctionalTests.Protos;
+
+public sealed partial class Frame : IShmPayloadMessage
+{
+    public ShmPayload? Payload { get; set; }
+
+    int IShmPayloadMessage.PayloadFieldNumber => DataFieldNumber;
+}
