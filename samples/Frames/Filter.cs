@@ -15,14 +15,14 @@ internal sealed class Filter(string next, bool lends) : IStage
 
     public async Task<ShmPayload> ShowAsync(ShmPayload frame, ServerCallContext context)
     {
+        // snippet: pass-on
+        using ShmPayload received = frame; // also if the display is gone
+
         // Connected at the first frame, and at once from then on: what is rented before is copied.
         await _display.ConnectAsync(context.CancellationToken);
-        // snippet: pass-on
         using ShmPayload negative = _display.RentPayload((int)frame.Length);
-        using (frame)
-        {
-            Frame.Invert(frame.Bytes, negative.Memory.Span);
-        }
+        Frame.Invert(frame.Bytes, negative.Memory.Span);
+        received.Dispose(); // The camera can use its memory again, before the display has answered.
 
         CallOptions options = Stages.Numbered(Stages.NumberOf(context));
         return await _display.CreateCallInvoker().AsyncUnaryCall(Stages.Show, null, options, negative);

@@ -19,12 +19,13 @@ namespace RpcOverShm;
 /// <para>
 /// On the wire it is the message of the <c>.proto</c>, so the peer may have the interface or not. It works with the
 /// generated marshallers of channels and servers of this library. Other transports, and codecs such as MessagePack, do
-/// not know the payload and send the message without it. Messages with required fields (proto2) cannot have one.
+/// not know the payload and send the message without it. Messages with required fields (proto2) cannot have one. It is
+/// copied if the other fields take 1,000 bytes or more.
 /// </para>
 /// <para>
 /// The owner of the payload is as for a message that is a <see cref="ShmPayload"/>: the receiver disposes the payload
 /// of a message that it has received, the caller that of a request after the call, and the server that of the message
-/// that a method returns.
+/// that a method returns. The payload of a message of a stream its writer disposes when the write has completed.
 /// </para>
 /// </remarks>
 public interface IShmPayloadMessage

@@ -24,7 +24,8 @@ public sealed class ShmLoanOptions
     /// </para>
     /// <para>
     /// Payloads of less than 64 KiB are always copied, and so are those of calls with compression, message inspectors
-    /// or a retry policy, and those that were rented on another connection. On Windows all are copied.
+    /// or a retry policy, those that were rented on another connection, and those that were received and are sent on.
+    /// On Windows, and before Linux 5.1, all are copied.
     /// </para>
     /// </remarks>
     public bool AllowLoanedPayloads { get; set; }

@@ -25,9 +25,9 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// The caller keeps ownership of a request. It disposes the request when the call has ended, because a call that a
-/// stopping server refused is serialised again (transparent retry). It disposes a message of a request stream when the
-/// write has completed. The server disposes the payload that a method returns, so each call must return its own
-/// payload, even if <see cref="Wrap(ReadOnlyMemory{byte})"/> creates them from the same bytes.
+/// stopping server refused is serialised again (transparent retry). The writer of a stream, on either side, disposes a
+/// message when its write has completed. The server disposes the payload that a method returns, so each call must
+/// return its own payload, even if <see cref="Wrap(ReadOnlyMemory{byte})"/> creates them from the same bytes.
 /// </para>
 /// <para>
 /// Not thread-safe: if one thread disposes a payload while another reads it, the reader sees the bytes of another

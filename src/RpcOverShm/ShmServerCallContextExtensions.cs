@@ -54,7 +54,10 @@ public static class ShmServerCallContextExtensions
     /// Rents a payload for a response, or for a call to the same client, whose memory the caller writes and the client
     /// may read in place.
     /// </summary>
-    /// <param name="context">As for <see cref="GetShmSession"/>, or a context of another transport.</param>
+    /// <param name="context">
+    /// As for <see cref="GetShmSession"/>, or a context of another transport, or of a callback: then the peer is the
+    /// server.
+    /// </param>
     /// <param name="length">The length in bytes; 1 or more.</param>
     /// <returns>
     /// A payload with any content. The server disposes one that a method returns; the caller disposes any other one.

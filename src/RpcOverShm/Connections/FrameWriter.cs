@@ -293,7 +293,7 @@ internal sealed partial class FrameWriter(PeerLink link, IncomingCalls incoming)
 
         call.Sending.Set(SendStateFlags.MessageBegun, !isLast);
         call.IsRequestKnownComplete |= call.IsOneWay && (here & FrameFlags.HalfClose) != 0;
-        PublishIfLarge();
+        PublishIfLarge(isHeld: (here & FrameFlags.Loaned) != 0); // until it counts: the peer may return it at once
         return true;
     }
 
@@ -326,9 +326,9 @@ internal sealed partial class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     // Called after the phase is set: once the peer sees the end of a call, it may start the next one in its slot.
-    private void PublishIfLarge()
+    private void PublishIfLarge(bool isHeld = false)
     {
-        if (_ring.UnpublishedBytes >= PublishBytes)
+        if (!isHeld && _ring.UnpublishedBytes >= PublishBytes)
         {
             _wakeMethods |= _ring.Publish();
         }

@@ -69,6 +69,7 @@ internal sealed partial class PeerLink
         }
         catch (SegmentException exception) when (exception.IsShortage)
         {
+            _last?.Dispose();
             Close(new CloseReason(CloseKind.NoResources, exception.Message, exception));
         }
         catch (Exception exception) when (exception is ProtocolException or SegmentException)

@@ -347,7 +347,11 @@ internal sealed partial class PeerLink
             _own.Dispose();
             _peer.Dispose();
             _signal.Dispose();
-            DropPassed();
+            if (_passed.Count > 0)
+            {
+                DropPassed(); // with a part of a notice, whose rest never came
+            }
+
             Loans?.BeginClose();
             OnUnmapped?.Invoke();
         }

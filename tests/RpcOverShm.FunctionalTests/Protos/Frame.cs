@@ -2,9 +2,11 @@
 #pragma warning disable IDE0130
 namespace RpcOverShm.FunctionalTests.Protos;
 
+// snippet: payload
 public sealed partial class Frame : IShmPayloadMessage
 {
     public ShmPayload? Payload { get; set; }
 
     int IShmPayloadMessage.PayloadFieldNumber => DataFieldNumber;
 }
+// end snippet
