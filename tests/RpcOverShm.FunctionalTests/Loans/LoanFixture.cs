@@ -34,7 +34,11 @@ internal abstract class LoanFixture() : RigFixture(RigKind.Shm)
     protected static async Task<ShmPayload> RentAsync(ShmChannel channel, int length, byte fill = 7)
     {
         ShmPayload payload = channel.RentPayload(length);
-        await Timeouts.Eventually(() => PoolOf(channel).MappedBytes >= length);
+        if (MemoryMarshal.TryGetMemoryManager(payload.Bytes.First, out LentPiece? piece))
+        {
+            await Timeouts.Eventually(() => piece.Place.File.State == LoanFileState.Mapped);
+        }
+
         payload.Memory.Span.Fill(fill);
         return payload;
     }

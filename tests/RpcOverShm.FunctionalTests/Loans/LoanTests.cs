@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
-using RpcOverShm.Loans;
 
 namespace RpcOverShm.FunctionalTests.Loans;
 
@@ -213,7 +212,7 @@ internal sealed class LoanTests : LoanFixture
     public async Task Received_AfterTheEndOfTheConnection_StaysReadable()
     {
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync();
-        ShmPayload[] responses = [.. await EchoTwiceAsync(channel)];
+        ShmPayload[] responses = [.. await EchoTwiceAsync(rig, channel)];
         using ShmPayload unsent = channel.RentPayload(MiB);
         unsent.Memory.Span.Fill(5);
 
@@ -296,7 +295,7 @@ internal sealed class LoanTests : LoanFixture
     {
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync();
         rig.Log.Expect(Leaked);
-        await LoseResponseAsync(channel);
+        await LoseResponseAsync(rig, channel);
 
         await Timeouts.Eventually(() =>
         {
@@ -334,21 +333,20 @@ internal sealed class LoanTests : LoanFixture
         await AssertAllBackAsync(rig, channel);
     }
 
-    private static async Task<List<ShmPayload>> EchoTwiceAsync(ShmChannel channel)
+    private static async Task<List<ShmPayload>> EchoTwiceAsync(ShmRig rig, ShmChannel channel)
     {
         var responses = new List<ShmPayload>();
         for (int i = 0; i < 2; i++)
         {
             using ShmPayload request = await RentAsync(channel, MiB);
             responses.Add(await Methods.EchoAsync(channel.CreateCallInvoker(), MethodType.Unary, request).Bounded());
-            LinkLoans loans = channel.Connections.Current!.Loans!;
-            await Timeouts.Eventually(() => loans.Borrowed.MappedBytes > 0);
+            await Timeouts.Eventually(() => LoansOf(rig).Lent.MappedBytes >= MiB);
         }
 
         return responses;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static async Task LoseResponseAsync(ShmChannel channel) =>
-        Assert.That(IsShared((await EchoTwiceAsync(channel))[1]));
+    private static async Task LoseResponseAsync(ShmRig rig, ShmChannel channel) =>
+        Assert.That(IsShared((await EchoTwiceAsync(rig, channel))[1]));
 }
