@@ -40,6 +40,9 @@ internal sealed class LoanPathTests : LoanFixture
             AssertFilled(response, MiB, round);
             Assert.That((WasRequestLent, passed), Is.EqualTo((true, 2 * round)));
             Assert.That(round == 1 || IsShared(response));
+            request.Dispose();
+            response.Dispose();
+            await AssertAllBackAsync(rig, channel);
             await Timeouts.Eventually(() => LoansOf(rig).Lent.MappedBytes >= MiB);
         }
 
