@@ -226,7 +226,8 @@ internal sealed partial class LoanPool(
 
         if (isUnused)
         {
-            Unmap(file);
+            // This may be an event loop, and the file may be large.
+            PoolWork.Queue(static work => work.Pool.Unmap(work.File), (Pool: this, File: file));
         }
     }
 
@@ -245,6 +246,7 @@ internal sealed partial class LoanPool(
             _isComplete = true;
             _wish = LoanWish.None;
             OnWish = null; // payloads that live on must not keep the connection
+            offer = static (_, _) => false;
             foreach (LoanFile file in _files)
             {
                 foreach (LoanPlace place in file.Places.ToArray())
