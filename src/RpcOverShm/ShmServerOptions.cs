@@ -132,6 +132,7 @@ public sealed class ShmServerOptions
             address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger) with
         {
             Loans = Loans.ToLoanLimits(logger),
+            MaxTopicBytes = HostSystem.IsSupported && HostSystem.Current.PassesHandlesLater ? long.MaxValue : 0,
         };
 
     /// <summary>Returns the checked settings of the calls, with the checked limits.</summary>

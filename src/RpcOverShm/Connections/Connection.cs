@@ -5,6 +5,7 @@ using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Connections;
 
@@ -54,6 +55,9 @@ internal sealed class Connection : ICountedConnection
 
     /// <summary>The loans of the connection; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans => _link.Loans;
+
+    /// <summary>The topics that this server passes to the client; null if there are none.</summary>
+    public PassedTopics? PassedTopics => _link.PassedTopics;
 
     public Guid Id => _link.ConnectionId;
 

@@ -14,7 +14,7 @@ namespace RpcOverShm.Connections;
 /// closes the connection. They mark pending user code on the call; the reading thread runs it inline or queues it after
 /// the record was released.
 /// </summary>
-internal abstract class ConnectionCall : IThreadPoolWorkItem
+internal abstract partial class ConnectionCall : IThreadPoolWorkItem
 {
     // A flag beside those of the pending user code: a thread pool item that will run the code is queued.
     private const int Queued = 1 << 30;

@@ -8,8 +8,14 @@ internal sealed partial class FrameReceiver
 {
     /// <summary>Takes the frame of a connection that is no GoAway.</summary>
     /// <exception cref="ProtocolException">It is not allowed.</exception>
-    private void ReceiveLoanNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    private void ReceiveNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        if (IsOfTopic(frame))
+        {
+            ReceiveTopicNews(frame);
+            return;
+        }
+
         if (_link.Loans is not { Lent: { } lent } loans)
         {
             throw new ProtocolException(frame.Kind is FrameKind.Bytes or FrameKind.BytesEnd

@@ -93,7 +93,7 @@ internal sealed partial class FrameReceiver
             }
             else
             {
-                ReceiveLoanNews(frame, payload);
+                ReceiveNews(frame, payload);
             }
 
             return null;
@@ -175,43 +175,6 @@ internal sealed partial class FrameReceiver
         return call;
     }
 
-    /// <summary>
-    /// Receives a frame of an incoming one-way call. After the last one, further frames of the call are rejected.
-    /// </summary>
-    private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
-    {
-        bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-
-        // Set before the method starts, because the report of its failure reads it.
-        call.IsRequestKnownComplete = isWhole;
-        try
-        {
-            DispatchToCall(call, frame, payload);
-        }
-        catch
-        {
-            call.IsRequestKnownComplete = false; // The last frame is a violation, so the call ends with the connection.
-            throw;
-        }
-
-        if (isWhole || frame.Kind == FrameKind.Cancel)
-        {
-            _incoming.RejectFurtherFrames(call.Id);
-        }
-    }
-
-    /// <summary>Checks the kind of a later frame of a one-way call.</summary>
-    private static void CheckOneWayFrame(ConnectionCall call, in FrameHeader frame)
-    {
-        bool isWithoutSingle = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
-        if (isWithoutSingle || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
-        {
-            throw new ProtocolException(
-                $"The peer sent a {frame.Kind} frame for one-way call {call.Id}. Such a call has one message, "
-                + "with the flag Single, and no credit or half-close frame.");
-        }
-    }
-
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         // Only the side that started a call may half-close it. The other side ends its messages with an End frame,
@@ -246,6 +209,9 @@ internal sealed partial class FrameReceiver
                 break;
             case FrameKind.Cancel:
                 call.OnCancel();
+                break;
+            case FrameKind.TopicStart or FrameKind.TopicEnd or FrameKind.TopicRead:
+                ReceiveOfTopic(call, frame.Kind, payload);
                 break;
             default:
                 ReceiveHead(call, frame, payload);

@@ -23,9 +23,13 @@ internal sealed partial class FrameWriter
         GetNextRecordLength(call, flags, record.Length) == record.Length
         && TryWriteMessageRecord(call, flags, record, wholeLength, isLast: true);
 
-    /// <summary>Writes what the peer must know of loans, if anything. Returns false if the ring is full.</summary>
-    public bool TryWriteLoanNews() =>
-        link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed));
+    /// <summary>
+    /// Writes what the peer must know of loans and topics, if anything. Returns false if the ring is full.
+    /// </summary>
+    public bool TryWriteNews() =>
+        (link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed)))
+        && (link.PeerTopics is not { HasNews: true } topics || TryWriteAnswers(topics))
+        && (link.PassedTopics is not { HasNews: true } passed || TryWriteDropped(passed));
 
     private bool TryWriteWish(LoanPool lent)
     {

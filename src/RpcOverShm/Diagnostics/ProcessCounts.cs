@@ -53,6 +53,10 @@ internal static class ProcessCounts
         ]);
         Now(TelemetryNames.PayloadsLent, "By", "Memory that peers have on loan and have not returned.", () =>
             [new(Sum(static one => one.LentBytes))]);
+        Now(TelemetryNames.TopicSubscribers, "{stream}", "Response streams that read a topic.", () =>
+            [new(TopicSubscribers.Value)]);
+        Total(TelemetryNames.TopicMessages, "{message}", "Messages published to a topic with subscribers.", () =>
+            [new(TopicMessages.Value)]);
         Now(TelemetryNames.PayloadsBorrowed, "By", "Payloads of peers that are not disposed.", () =>
             [new(Sum(static one => one.BorrowedBytes))]);
     }
@@ -60,6 +64,10 @@ internal static class ProcessCounts
     public static EventCount QueuedCalls { get; } = new();
 
     public static EventCount Sessions { get; } = new();
+
+    public static EventCount TopicSubscribers { get; } = new();
+
+    public static EventCount TopicMessages { get; } = new();
 
     public static EventCount RingGrowths { get; } = new();
 

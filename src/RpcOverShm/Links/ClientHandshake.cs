@@ -86,7 +86,8 @@ internal static class ClientHandshake
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(wire, address, unsent, timeout.Token).ConfigureAwait(false);
-            Handshake.RefuseHandlesUnlessLoans(wire, answer.Hello, settings);
+            Handshake.RefuseHandlesUnlessNeeded(
+                wire, answer.Hello, settings, Hello.LoansFeature | Hello.TopicsFeature);
             Check(answer.Hello, settings, id, address);
             T taken = take(new Answer(wire, own, signal, server, answer), settings);
             wire = null;

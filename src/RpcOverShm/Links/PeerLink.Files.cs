@@ -6,7 +6,7 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Links;
 
 /// <content>
-/// The data files of loans: each is passed on the socket once, between doorbells, as a <see cref="FileNotice"/> with
+/// The data files of loans and the topics of a server: each is passed on the socket once, between doorbells, as a <see cref="FileNotice"/> with
 /// its descriptor.
 /// </content>
 internal sealed partial class PeerLink
@@ -45,7 +45,7 @@ internal sealed partial class PeerLink
             return _passed.Count == 0 ? true : throw WrongPassing();
         }
 
-        if (Loans is null || (_noticeBytes == 0 && bytes[0] != FileNotice.Type))
+        if (!TakesFiles || (_noticeBytes == 0 && bytes[0] != FileNotice.Type))
         {
             return _passed.Count == 0 ? false : throw WrongPassing();
         }
@@ -57,11 +57,28 @@ internal sealed partial class PeerLink
         if (_noticeBytes == _notice.Length)
         {
             _noticeBytes = 0;
-            PeerFile file = Loans.Borrowed.Add(FileNotice.Decode(_notice));
-            Loans.BeginMap(file, TakePassed());
+            OnFile(FileNotice.Decode(_notice));
         }
 
         return true;
+    }
+
+    private void OnFile(FileNotice notice)
+    {
+        if (notice.IsTopic ? PeerTopics is null : Loans is null)
+        {
+            throw new ProtocolException($"The peer passed file {notice.Number}, of a kind that was not agreed on.");
+        }
+
+        if (notice.IsTopic)
+        {
+            PeerTopics!.Add(notice, TakePassed());
+        }
+        else
+        {
+            PeerFile file = Loans!.Borrowed.Add(notice);
+            Loans.BeginMap(file, TakePassed());
+        }
     }
 
     // A notice is sent by one call, and the system takes so few bytes whole.

@@ -167,7 +167,7 @@ internal sealed partial class PeerLink
     private int Receive(Span<byte> buffer)
     {
         int received = _wire.Receive(buffer, _passed);
-        return _passed.Count == 0 || Loans is not null
+        return _passed.Count == 0 || TakesFiles
             ? received
             : throw new ProtocolException("The peer passed a descriptor after the handshake.");
     }
@@ -180,7 +180,7 @@ internal sealed partial class PeerLink
         }
 
         // Both positions only grow, so their sum is the same only if neither has changed.
-        long at = Reader.Position + Writer.HeadHint;
+        long at = Reader.Position + Writer.HeadHint + (PeerTopics?.Wakes ?? 0);
         _needlessRings = at == _rungAt ? _needlessRings + count : Math.Max(0, count - 2);
         _rungAt = at;
         RequireNeed(_needlessRings);

@@ -8,6 +8,7 @@ using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Links;
 
@@ -20,7 +21,7 @@ namespace RpcOverShm.Links;
 /// touches shared memory does so between <see cref="TryEnter"/> and <see cref="Leave"/>.
 /// </para>
 /// </summary>
-internal sealed partial class PeerLink
+internal sealed partial class PeerLink : ILinkMemory
 {
     private readonly Wire _wire;
     private readonly SharedSegment _own;
@@ -66,6 +67,11 @@ internal sealed partial class PeerLink
         {
             Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
         }
+
+        if ((features & Hello.TopicsFeature) != 0)
+        {
+            MakeTopics(settings.MaxTopicBytes);
+        }
     }
 
     public ILogger Logger => _logger;
@@ -83,6 +89,12 @@ internal sealed partial class PeerLink
 
     /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans { get; }
+
+    /// <summary>The topics that the server passes to this client; null if there are none on this link.</summary>
+    public PeerTopics? PeerTopics { get; private set; }
+
+    /// <summary>The topics that this server passes to the client; null if there are none on this link.</summary>
+    public PassedTopics? PassedTopics { get; private set; }
 
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
@@ -344,6 +356,7 @@ internal sealed partial class PeerLink
     {
         if (Interlocked.Decrement(ref _users) == 0)
         {
+            PeerTopics?.Close(); // first: a stream that begins to wait touches the segment
             _own.Dispose();
             _peer.Dispose();
             _signal.Dispose();

@@ -36,8 +36,11 @@ internal sealed record Hello
     /// <summary>The bit of <see cref="Features"/> for loans: messages that refer to memory of their sender.</summary>
     public const uint LoansFeature = 1;
 
+    /// <summary>The bit of <see cref="Features"/> for topics: files of the server that a client maps.</summary>
+    public const uint TopicsFeature = 2;
+
     /// <summary>The features that this build knows.</summary>
-    public const uint KnownFeatures = LoansFeature;
+    public const uint KnownFeatures = LoansFeature | TopicsFeature;
 
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
     public const ulong MagicValue = 0x0A_4D_48_53_4F_43_50_52;

@@ -1,0 +1,45 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Rings;
+using RpcOverShm.Topics;
+
+namespace RpcOverShm.Links;
+
+/// <content>The topics of a server: it passes their files, and rings the client that waits for messages.</content>
+internal sealed partial class PeerLink
+{
+    // Files after the handshake: data files of both sides, and topics of the server.
+    private bool TakesFiles => Loans is not null || PeerTopics is not null;
+
+    /// <summary>
+    /// Sets what is called, under no lock, when the peer must be told of loans or topics. Before any of them comes.
+    /// </summary>
+    public void SetOnNews(Action onNews)
+    {
+        Loans?.SetOnNews(onNews);
+        if (PeerTopics is not null)
+        {
+            PeerTopics.OnNews = onNews;
+        }
+
+        if (PassedTopics is not null)
+        {
+            PassedTopics.OnNews = onNews;
+        }
+    }
+
+    private void MakeTopics(long maxBytes)
+    {
+        if (IsAcceptor)
+        {
+            PassedTopics = new PassedTopics(
+                this, TryPassFile, new TopicDoorbell(_peer), () => RingSocket(WakeMethods.Doorbell));
+            return;
+        }
+
+        PeerTopics = new PeerTopics(maxBytes, new TopicParking(_own))
+        {
+            OnRefused = reason => DeferredLog.Write(
+                _logger, log => ShmLog.TopicNotMapped(log, ConnectionId, Identity.ToString(), reason)),
+        };
+    }
+}

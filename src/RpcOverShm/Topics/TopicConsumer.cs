@@ -1,0 +1,11 @@
+namespace RpcOverShm.Topics;
+
+/// <summary>What a stream of a topic needs of its call. Called under no lock.</summary>
+internal abstract class TopicConsumer
+{
+    /// <summary>Tells the publisher that all records before the position were read.</summary>
+    public abstract void Acknowledge(long position);
+
+    /// <summary>Ends the connection, because the publisher has written what is not allowed.</summary>
+    public abstract void OnViolation(Exception exception);
+}
