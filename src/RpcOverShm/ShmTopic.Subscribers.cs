@@ -18,7 +18,8 @@ public sealed partial class ShmTopic<T>
 
     /// <summary>
     /// Lets a response stream read the topic, until the client ends the call, the topic ends, or the client is too
-    /// slow. A method returns this task, or awaits it: messages that it writes before and after are in their order.
+    /// slow. A method returns this task, or awaits it: messages that it writes before and after are in their order. The
+    /// client has the response headers when the subscription has begun.
     /// </summary>
     /// <param name="responseStream">The stream of the call. It must not be written to meanwhile.</param>
     /// <param name="context">The context of the call.</param>
@@ -56,20 +57,20 @@ public sealed partial class ShmTopic<T>
         }
         finally
         {
-            Interlocked.Decrement(ref _subscribers);
+            Interlocked.Decrement(ref _streams);
             ProcessCounts.TopicSubscribers.Remove();
         }
     }
 
     private void Enter(ILogger logger, string peer)
     {
-        if (Interlocked.Increment(ref _subscribers) <= _options.MaxSubscribers)
+        if (Interlocked.Increment(ref _streams) <= _options.MaxSubscribers)
         {
             ProcessCounts.TopicSubscribers.Add();
             return;
         }
 
-        Interlocked.Decrement(ref _subscribers);
+        Interlocked.Decrement(ref _streams);
         LimitEvents.Reached(
             logger, SubscribersOption, _options.MaxSubscribers, $"{peer}: a subscriber of a topic was refused.");
         throw new RpcException(new Status(
@@ -169,6 +170,7 @@ public sealed partial class ShmTopic<T>
         long skipped = 0;
         try
         {
+            await SendHeadersAsync(context).ConfigureAwait(false);
             while (true)
             {
                 T? message = _messages.TryRead(subscription, out long lost, out Task news);
@@ -212,6 +214,18 @@ public sealed partial class ShmTopic<T>
             {
                 context.ResponseTrailers.Add(SkippedTrailer.Of(skipped));
             }
+        }
+    }
+
+    private static async Task SendHeadersAsync(ServerCallContext context)
+    {
+        try
+        {
+            await context.WriteResponseHeadersAsync(Metadata.Empty).ConfigureAwait(false);
+        }
+        catch (InvalidOperationException)
+        {
+            // The method has sent them, or a message; or the call has ended, which the first write finds.
         }
     }
 }

@@ -37,7 +37,7 @@ public sealed partial class ShmTopic<T> : IDisposable
     private readonly ShmTopicOptions _options;
     private readonly TopicMessages<T> _messages;
     private Form[] _forms = []; // one for each codec that was used
-    private int _subscribers;
+    private int _streams; // that read the topic, or are about to
     private Status? _end;
 
     /// <summary>Creates a topic without subscribers. It needs no memory before the first one.</summary>
@@ -56,8 +56,8 @@ public sealed partial class ShmTopic<T> : IDisposable
         _messages = new TopicMessages<T>(_options.MaxMessages);
     }
 
-    /// <summary>Gets the number of streams that read the topic now.</summary>
-    public int Subscribers => Volatile.Read(ref _subscribers);
+    /// <summary>Gets the number of streams that read the topic now: they get what is published from now on.</summary>
+    public int Subscribers => Volatile.Read(ref _forms).Sum(static form => form.Ring.Subscribers) + _messages.Subscribers;
 
     /// <summary>
     /// Publishes a message. Blocks while a subscriber that the publisher waits for is too slow: at most for its
@@ -175,7 +175,7 @@ public sealed partial class ShmTopic<T> : IDisposable
     private bool MustWrite()
     {
         ObjectDisposedException.ThrowIf(_end is not null, this);
-        if (Volatile.Read(ref _subscribers) == 0)
+        if (Volatile.Read(ref _streams) == 0)
         {
             return false;
         }
@@ -188,7 +188,7 @@ public sealed partial class ShmTopic<T> : IDisposable
     {
         foreach (Form form in Volatile.Read(ref _forms))
         {
-            if (form.Ring.HasSubscribers)
+            if (form.Ring.Subscribers > 0)
             {
                 using FrameSerializationContext bytes = form.Serialize(message);
                 if (!form.Ring.TryWrite(bytes.Bytes.WrittenMemory, isLast))
@@ -198,7 +198,7 @@ public sealed partial class ShmTopic<T> : IDisposable
             }
         }
 
-        if (_messages.HasSubscribers && !_messages.TryWrite(message, isLast))
+        if (_messages.Subscribers > 0 && !_messages.TryWrite(message, isLast))
         {
             _messages.WriteLater(message);
         }
@@ -209,7 +209,7 @@ public sealed partial class ShmTopic<T> : IDisposable
         List<Task>? slow = null;
         foreach (Form form in Volatile.Read(ref _forms))
         {
-            if (form.Ring.HasSubscribers)
+            if (form.Ring.Subscribers > 0)
             {
                 using FrameSerializationContext bytes = form.Serialize(message);
                 if (!form.Ring.TryWrite(bytes.Bytes.WrittenMemory, isLast))
@@ -220,7 +220,7 @@ public sealed partial class ShmTopic<T> : IDisposable
             }
         }
 
-        if (_messages.HasSubscribers && !_messages.TryWrite(message, isLast))
+        if (_messages.Subscribers > 0 && !_messages.TryWrite(message, isLast))
         {
             (slow ??= []).Add(_messages.WriteLaterAsync(message, cancellationToken));
         }

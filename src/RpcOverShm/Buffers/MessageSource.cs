@@ -35,9 +35,6 @@ internal abstract class MessageSource : IDisposable
     /// <summary>Ends it at a position, which the peer has told.</summary>
     public abstract void EndAt(long position);
 
-    /// <summary>Ends it at what is there now, unless it has an end.</summary>
-    public abstract void EndHere();
-
     public abstract void Dispose();
 }
 

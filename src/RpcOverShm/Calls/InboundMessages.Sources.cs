@@ -133,10 +133,11 @@ internal sealed partial class InboundMessages
         useless?.Dispose();
     }
 
-    // Under the lock. What comes afterwards is of no call.
-    private void EndOpenSource()
+    // Under the lock. The call has failed before the peer has ended the source: its memory may not be kept for a reader
+    // who may never come.
+    private void DropOpenSource()
     {
-        _openSource?.EndHere();
+        _openSource?.Dispose();
         _openSource = null;
     }
 }

@@ -145,6 +145,11 @@ internal sealed partial class InboundMessages(
     /// <exception cref="ProtocolException">A message is incomplete.</exception>
     public void ThrowIfIncomplete()
     {
+        if (!_isAborted && _openSource is not null)
+        {
+            throw new ProtocolException("The peer ended a call before the topic that it reads.");
+        }
+
         if (!_isAborted && !_partial.IsEmpty)
         {
             throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
@@ -159,7 +164,7 @@ internal sealed partial class InboundMessages(
             _partial.Release();
             _charge.Shrink(_queuedBytes);
             _isEnded = true;
-            EndOpenSource();
+            DropOpenSource();
             RecordWake();
         }
     }

@@ -25,6 +25,18 @@ internal sealed class PassedTopics(
     /// <summary>Called, under no lock, when the client must be told something. Set before the first file.</summary>
     public Action? OnNews { get; set; }
 
+    /// <summary>The topics that the client has, or is about to have.</summary>
+    public int Count
+    {
+        get
+        {
+            using (_lock.Enter())
+            {
+                return _topics.Count;
+            }
+        }
+    }
+
     /// <summary>Whether there is something to tell the client. A hint.</summary>
     public bool HasNews => _hasNews;
 

@@ -24,8 +24,8 @@ internal abstract class TopicBuffer<TItem> : IDisposable
     private int _queued;                 // publishers that wait for their turn
     private bool _isOver;
 
-    /// <summary>Whether there are subscribers. A hint.</summary>
-    public bool HasSubscribers => Volatile.Read(ref _count) > 0;
+    /// <summary>The number of subscribers. A hint.</summary>
+    public int Subscribers => Volatile.Read(ref _count);
 
     /// <summary>The position behind the last item.</summary>
     protected abstract long Tail { get; }
@@ -48,8 +48,7 @@ internal abstract class TopicBuffer<TItem> : IDisposable
             }
 
             PublishItems();
-            (long position, long sequence) = FindStart(isOldest);
-            subscription.StartAt(position, sequence);
+            subscription.StartAt(FindStart(isOldest));
             if (subscription.IsWaitedFor)
             {
                 _smallestHeld = Math.Min(_smallestHeld, subscription.Position);
@@ -228,14 +227,14 @@ internal abstract class TopicBuffer<TItem> : IDisposable
     /// <summary>The smallest position that subscribers must have read before the item has room.</summary>
     protected abstract long NeededPosition(TItem item);
 
-    /// <summary>Lets subscribers see the items that were written.</summary>
+    /// <summary>Lets subscribers see the items that were written: a full fence, if there are any.</summary>
     protected abstract void PublishItems();
 
     /// <summary>Lets no subscriber begin with an item that was written before.</summary>
     protected abstract void ForgetItems();
 
     /// <summary>The position and the sequence of the next item, or of the oldest.</summary>
-    protected abstract (long Position, long Sequence) FindStart(bool isOldest);
+    protected abstract TopicStart FindStart(bool isOldest);
 
     /// <summary>Frees the memory of the items, which nobody writes any more.</summary>
     protected abstract void Free();
@@ -255,9 +254,6 @@ internal abstract class TopicBuffer<TItem> : IDisposable
         }
 
         PublishItems();
-
-        // SYNC topic-tail: StoreLoad. The tail is stored before the words of sleeping clients are read.
-        Interlocked.MemoryBarrier();
         foreach (PassedTopics client in _clients)
         {
             if (client.MustRing)

@@ -56,10 +56,10 @@ internal sealed class TopicMessages<T>(int capacity) : TopicBuffer<T>
         Array.Clear(_messages);
     }
 
-    protected override (long Position, long Sequence) FindStart(bool isOldest)
+    protected override TopicStart FindStart(bool isOldest)
     {
         long position = isOldest ? Math.Max(_oldest, _tail - capacity) : _tail;
-        return (position, position);
+        return new TopicStart(position, position);
     }
 
     protected override void WakeSubscribers()

@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 
 namespace RpcOverShm.Topics;
 
@@ -34,11 +35,14 @@ internal sealed class TopicStream : MessageSource
         _owner = owner;
         _topic = topic;
         _whenSlow = start.WhenSlow;
-        _reader = new TopicReader(topic.Segment!, start.Position, start.Sequence);
+        _reader = new TopicReader(topic.Segment!, new TopicStart(start.Position, start.Sequence));
         _largestUnacknowledged = topic.Segment!.Capacity / UnacknowledgedShare;
         _acknowledged = start.Position;
         Consumer = consumer;
     }
+
+    // A call that has ended, and that its user has neither read to the end nor disposed.
+    ~TopicStream() => PoolWork.Queue(static stream => stream.Dispose(), this);
 
     public TopicConsumer Consumer { get; }
 
@@ -50,7 +54,7 @@ internal sealed class TopicStream : MessageSource
     /// it is not disposed.
     /// </summary>
     public bool HasMore =>
-        _isClosed || _failure is not null || _reader.Position >= Volatile.Read(ref _end) || _reader.HasMore;
+        _isClosed || _failure is not null || _reader.Position >= Volatile.Read(ref _end) || _reader.HasData;
 
     public override bool HasNext
     {
@@ -85,7 +89,7 @@ internal sealed class TopicStream : MessageSource
                 }
             }
         }
-        catch (ProtocolException exception)
+        catch (RingCorruptedException exception)
         {
             Consumer.OnViolation(exception);
         }
@@ -115,17 +119,6 @@ internal sealed class TopicStream : MessageSource
         }
     }
 
-    public override void EndHere()
-    {
-        using (_lock.Enter())
-        {
-            if (!_isClosed && _end == long.MaxValue)
-            {
-                Volatile.Write(ref _end, _reader.ReadTail());
-            }
-        }
-    }
-
     public override void Dispose()
     {
         _owner.RemoveWaiting(this);
@@ -139,38 +132,51 @@ internal sealed class TopicStream : MessageSource
             _isClosed = true;
         }
 
+        GC.SuppressFinalize(this);
         _owner.Release(_topic);
     }
 
     private bool TryCopy(long? maxBytes, PayloadAccessHint hint, out ReceivedMessage message)
     {
         message = default;
-        while (_reader.Position < _end)
+        while (_reader.Position < _end && _failure is null)
         {
-            TopicReadResult result = _reader.TryPeek(out int length);
-            if (result == TopicReadResult.Nothing)
+            TopicState state = _reader.TryRead(out TopicRecord record);
+            if (state == TopicState.Empty || _reader.Position >= _end)
             {
                 return false;
             }
 
-            if (result == TopicReadResult.Message && length > maxBytes)
+            if (state == TopicState.Message && !IsRefused(record, maxBytes))
             {
-                _failure = TooLarge(length, maxBytes.Value);
-                return false;
+                if (TryCopy(record.Length, hint, out message))
+                {
+                    Volatile.Write(ref _skipped, _skipped + record.Lost);
+                    return true;
+                }
             }
 
-            if (result == TopicReadResult.Message && TryCopy(length, hint, out message))
+            if (_failure is null)
             {
-                return true;
-            }
-
-            if (!TryGoOn())
-            {
-                return false;
+                GoOn();
             }
         }
 
         return false;
+    }
+
+    private bool IsRefused(in TopicRecord record, long? maxBytes)
+    {
+        if (record.Lost > 0 && _whenSlow == TopicSlowness.End)
+        {
+            _failure = Lost(record.Lost);
+        }
+        else if (record.Length > maxBytes)
+        {
+            _failure = TooLarge(record.Length, maxBytes.Value);
+        }
+
+        return _failure is not null;
     }
 
     private bool TryCopy(int length, PayloadAccessHint hint, out ReceivedMessage message)
@@ -187,19 +193,18 @@ internal sealed class TopicStream : MessageSource
     }
 
     // The publisher has overwritten what comes next.
-    private bool TryGoOn()
+    private void GoOn()
     {
         if (_whenSlow == TopicSlowness.Wait)
         {
             // The publisher has waited long enough, and has ended the call: its status is about to come.
             _isCut = true;
             Volatile.Write(ref _end, _reader.Position);
-            return false;
         }
-
-        Volatile.Write(ref _skipped, _skipped + _reader.SkipToNewest());
-        _failure = _whenSlow == TopicSlowness.End ? Lost(_skipped) : null;
-        return _failure is null;
+        else
+        {
+            _reader.SkipToNewest();
+        }
     }
 
     private static Status TooLarge(int length, long limit) => new(

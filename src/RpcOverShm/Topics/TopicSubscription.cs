@@ -19,11 +19,8 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
     /// <summary>The position up to which it has read, as it has told.</summary>
     public long Position { get; set; }
 
-    /// <summary>Its first position.</summary>
-    public long Start { get; private set; }
-
-    /// <summary>The sequence of the message at its first position.</summary>
-    public long Sequence { get; private set; }
+    /// <summary>Where it has begun.</summary>
+    public TopicStart Start { get; private set; }
 
     public TopicSlowness WhenSlow => whenSlow;
 
@@ -42,9 +39,10 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
     private long? CaughtUpAt { get; set; }
 
     /// <summary>Places the subscriber. Once, before it is known to the publisher.</summary>
-    public void StartAt(long position, long sequence)
+    public void StartAt(TopicStart start)
     {
-        (Position, Start, Sequence) = (position, position, sequence);
+        Start = start;
+        Position = start.Position;
     }
 
     /// <summary>The publisher, which is at the tail, begins to wait for this subscriber.</summary>
