@@ -27,6 +27,7 @@ internal sealed partial record RoomTable(
             ["Linux"] = 2,
             ["Windows"] = 2,
             ["Links"] = 3,
+            ["Topics"] = 3,
             ["Streams"] = 4,
             ["Connections"] = 4,
             ["Calls"] = 5,
@@ -45,6 +46,7 @@ internal sealed partial record RoomTable(
             ["Scheduling"] = ["Systems"],
             ["Rings"] = ["Segments", "Systems"],
             ["Loans"] = ["Protocol", "Buffers", "Systems"],
+            ["Topics"] = ["Rings", "Segments", "Systems"],
             ["Linux"] = ["Protocol", "Systems"],
             ["Windows"] = ["Protocol", "Systems"],
             ["Links"] = ["Rings", "Loans", "Scheduling", "Segments", "Protocol", "Systems"],
@@ -61,7 +63,7 @@ internal sealed partial record RoomTable(
                 "Loans", "Segments", "Buffers", "Systems", "Linux", "Windows",
             ],
         },
-        ["Systems", "Linux", "Windows", "Segments", "Rings"]);
+        ["Systems", "Linux", "Windows", "Segments", "Rings", "Topics"]);
 
     /// <summary>Reads the picture, the table and the sentence about unsafe code in src/ARCHITECTURE.md.</summary>
     public static RoomTable Parse(string markdown)
