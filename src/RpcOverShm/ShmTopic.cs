@@ -239,8 +239,18 @@ public sealed partial class ShmTopic<T> : IDisposable
     {
         public FrameSerializationContext Serialize(T message)
         {
-            FrameSerializationContext bytes =
-                FrameSerializationContext.Serialize(Marshaller, message, MaxSendBytes, parts: null);
+            FrameSerializationContext bytes;
+            try
+            {
+                bytes = FrameSerializationContext.Serialize(Marshaller, message, MaxSendBytes, parts: null);
+            }
+            catch (MessageTooLargeException exception)
+            {
+                throw new RpcException(new Status(
+                    StatusCode.ResourceExhausted,
+                    $"{exception.Message} The option is that of the server whose clients read the topic."));
+            }
+
             if (bytes.Length > Ring.LargestMessage)
             {
                 long length = bytes.Length;

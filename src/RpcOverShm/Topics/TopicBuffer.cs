@@ -143,7 +143,7 @@ internal abstract class TopicBuffer<TItem> : IDisposable
                 {
                     long begun = Stopwatch.GetTimestamp();
                     room.Wait(patience);
-                    EndWait(item, Stopwatch.GetElapsedTime(begun));
+                    EndWait(Stopwatch.GetElapsedTime(begun));
                 }
             }
             finally
@@ -171,7 +171,7 @@ internal abstract class TopicBuffer<TItem> : IDisposable
                     long begun = Stopwatch.GetTimestamp();
                     Task wait = room.WaitAsync(patience, cancellationToken);
                     await wait.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-                    EndWait(item, Stopwatch.GetElapsedTime(begun));
+                    EndWait(Stopwatch.GetElapsedTime(begun));
                     cancellationToken.ThrowIfCancellationRequested();
                 }
             }
@@ -354,18 +354,11 @@ internal abstract class TopicBuffer<TItem> : IDisposable
         return patience > TimeSpan.Zero ? patience : TimeSpan.Zero;
     }
 
-    private void EndWait(TItem item, TimeSpan waited)
+    private void EndWait(TimeSpan waited)
     {
         using (_lock.Enter())
         {
-            long needed = _isOver ? 0 : NeededPosition(item);
-            foreach (TopicSubscription one in _subscriptions)
-            {
-                if (one.IsWaitedFor && one.Position < needed)
-                {
-                    one.EndWait(waited);
-                }
-            }
+            _subscriptions.ForEach(one => one.EndWait(waited));
         }
     }
 

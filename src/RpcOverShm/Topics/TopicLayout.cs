@@ -7,14 +7,13 @@ namespace RpcOverShm.Topics;
 /// The layout of a topic's segment: memory that the publisher writes and every subscriber's process maps read-only.
 /// <code>
 /// offset  size  word             written by       meaning
-///      0     8  Magic            publisher, once  for people with a debugger
+///      0     8  Magic            publisher, once  for debuggers
 ///      8     4  Version          publisher, once  likewise
 ///     16     8  RingCapacity     publisher, once  likewise
 ///     24     8  Generation       publisher, once  likewise
 ///    128     8  Tail             publisher        position after the last published record
 ///    256     8  NewestRecord     publisher        position of that record; stored before Tail
-///    384     8  OldestRecord     publisher        no record before it is whole; stored before one is overwritten
-///    512     8  ParkedForSpace   publisher        the head that it waits for, and how to wake it; 0 if it does not wait
+///    384     8  OldestRecord     publisher        no record before it is whole; stored before that is overwritten
 ///   4096     n  ring             publisher
 /// </code>
 /// The first four fields are for diagnosis only, as those of <see cref="SegmentLayout"/>.
@@ -48,7 +47,4 @@ internal struct TopicLayout
 
     [FieldOffset(384)]
     public long OldestRecord;
-
-    [FieldOffset(512)]
-    public long ParkedForSpace;
 }

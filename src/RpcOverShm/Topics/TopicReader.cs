@@ -19,18 +19,15 @@ internal sealed unsafe class TopicReader
     private readonly byte* _data;
     private readonly long _capacity;
     private readonly uint _maxPayload;
-    private readonly uint _maxEndPayload;
 
     private long _position;      // of the next record to read
     private long _next;          // after the record that was found
     private long _expected;      // the number of the next message, if none is lost
     private long _sequence;      // of the record that was found
     private int _length;         // of its payload
-    private bool _isEnd;         // whether it is the end
     private long _tail;          // the publisher's tail as last read and checked
     private long _oldest;        // its oldest record as last read and checked
     private bool _hasSkipped;    // whether messages may be missing before the next record
-    private bool _isOver;        // whether the end was read
 
     /// <summary>Begins at a start that the publisher has named for this subscriber.</summary>
     /// <exception cref="RingCorruptedException">No record can begin there.</exception>
@@ -42,7 +39,6 @@ internal sealed unsafe class TopicReader
         _data = topic.Data;
         _capacity = topic.Capacity;
         _maxPayload = (uint)TopicLimits.MaxPayloadBytes(_capacity);
-        _maxEndPayload = (uint)TopicLimits.MaxEndPayloadBytes(_capacity);
         _position = start.Position;
         _tail = start.Position;
         _expected = start.Sequence;
@@ -60,18 +56,18 @@ internal sealed unsafe class TopicReader
     {
         // SYNC topic-tail: only compared; RefreshTail reads it again and validates it.
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        get => !_isOver && (_position != _tail || _position != SharedMemoryOrder.ReadAcquire(ref *_tailWord));
+        get => (_position != _tail || _position != SharedMemoryOrder.ReadAcquire(ref *_tailWord));
     }
 
     /// <summary>
-    /// Looks at the next record. For a message or the end, <see cref="TryCopy"/> follows. If the reader is lapped, only
-    /// <see cref="SkipToNewest"/> or <see cref="SkipToOldest"/> helps. After the end there is nothing.
+    /// Looks at the next record. For a message, <see cref="TryCopy"/> follows. If the reader is lapped, only
+    /// <see cref="SkipToNewest"/> helps.
     /// </summary>
     /// <exception cref="RingCorruptedException">A word of the publisher or the record is invalid.</exception>
     public TopicState TryRead(out TopicRecord record)
     {
         record = default;
-        while (!_isOver && (_position != _tail || RefreshTail()))
+        while (_position != _tail || RefreshTail())
         {
             // SAFETY: the position is 16-aligned, so a header fits at every index below the capacity.
             long index = _position & (_capacity - 1);
@@ -90,7 +86,7 @@ internal sealed unsafe class TopicReader
             }
 
             record = Check(header);
-            return _isEnd ? TopicState.End : TopicState.Message;
+            return TopicState.Message;
         }
 
         return TopicState.Empty;
@@ -117,7 +113,6 @@ internal sealed unsafe class TopicReader
         _position = _next;
         _expected = _sequence + 1;
         _hasSkipped = false;
-        _isOver = _isEnd;
         return true;
     }
 
@@ -137,14 +132,6 @@ internal sealed unsafe class TopicReader
 
         // What the publisher has not shown yet begins at the tail.
         SkipTo(Math.Min(newest, _tail));
-    }
-
-    /// <summary>Goes on with the oldest record that is whole, unless the reader is beyond it.</summary>
-    /// <exception cref="RingCorruptedException">A word of the publisher is invalid.</exception>
-    public void SkipToOldest()
-    {
-        RefreshOldest();
-        SkipTo(_oldest);
     }
 
     private void SkipTo(long position)
@@ -213,16 +200,14 @@ internal sealed unsafe class TopicReader
 
     private TopicRecord Check(in RecordHeader header)
     {
-        _isEnd = header.Kind == TopicRecord.EndKind;
-        if ((!_isEnd && header.Kind != TopicRecord.MessageKind) || header.Flags != 0 || header.HeadLength != 0)
+        if (header.Kind != TopicRecord.MessageKind || header.Flags != 0 || header.HeadLength != 0)
         {
             throw Corrupted($"a record has kind {header.Kind}, flags {header.Flags}, head {header.HeadLength}");
         }
 
-        uint most = _isEnd ? _maxEndPayload : _maxPayload;
-        if (header.PayloadLength > most)
+        if (header.PayloadLength > _maxPayload)
         {
-            throw Corrupted($"a record of {header.PayloadLength} bytes is larger than {most}");
+            throw Corrupted($"a record of {header.PayloadLength} bytes is larger than {_maxPayload}");
         }
 
         _length = (int)header.PayloadLength;

@@ -33,11 +33,6 @@ internal sealed unsafe class TopicSegment : IDisposable
     /// <summary>The position before which no record is whole any more. Only the publisher writes it.</summary>
     public ref long OldestRecord => ref Header->OldestRecord;
 
-    /// <summary>
-    /// The head that the publisher waits for, with the ways to wake it, or 0. Only the publisher writes it.
-    /// </summary>
-    public ref long ParkedForSpace => ref Header->ParkedForSpace;
-
     /// <summary>The first byte of the ring.</summary>
     public byte* Data => (byte*)_address + TopicLayout.HeaderSizeBytes;
 

@@ -12,15 +12,12 @@ namespace RpcOverShm.Topics;
 /// </summary>
 internal sealed class TopicStream : MessageSource
 {
-    // A waiting publisher counts on what was acknowledged: this share of the ring may be read and not acknowledged yet.
-    private const int UnacknowledgedShare = 8;
-
     private readonly UninterruptibleLock _lock = new();
     private readonly PeerTopics _owner;
     private readonly PeerTopic _topic;
     private readonly TopicReader _reader;
     private readonly TopicSlowness _whenSlow;
-    private readonly long _largestUnacknowledged;
+    private readonly long _mostUntold;
     private IMessageWaiter? _waiter;
     private long _end = long.MaxValue;
     private long _acknowledged;
@@ -36,7 +33,7 @@ internal sealed class TopicStream : MessageSource
         _topic = topic;
         _whenSlow = start.WhenSlow;
         _reader = new TopicReader(topic.Segment!, new TopicStart(start.Position, start.Sequence));
-        _largestUnacknowledged = topic.Segment!.Capacity / UnacknowledgedShare;
+        _mostUntold = TopicLimits.UntoldBytes(topic.Segment!.Capacity);
         _acknowledged = start.Position;
         Consumer = consumer;
     }
@@ -220,7 +217,7 @@ internal sealed class TopicStream : MessageSource
     private long ToAcknowledge()
     {
         long position = _reader.Position;
-        if (_whenSlow != TopicSlowness.Wait || position - _acknowledged < _largestUnacknowledged)
+        if (_whenSlow != TopicSlowness.Wait || position - _acknowledged < _mostUntold)
         {
             return -1;
         }

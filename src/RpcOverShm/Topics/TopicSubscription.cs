@@ -38,6 +38,8 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
 
     private long? CaughtUpAt { get; set; }
 
+    private bool IsInWait { get; set; }
+
     /// <summary>Places the subscriber. Once, before it is known to the publisher.</summary>
     public void StartAt(TopicStart start)
     {
@@ -46,16 +48,21 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
     }
 
     /// <summary>The publisher, which is at the tail, begins to wait for this subscriber.</summary>
-    public void BeginWait(long tail) => CaughtUpAt ??= tail;
+    public void BeginWait(long tail)
+    {
+        CaughtUpAt ??= tail;
+        IsInWait = true;
+    }
 
     /// <summary>
-    /// The publisher has waited, in vain. Ends the subscriber if it was too long: it must read within that time all
-    /// that the publisher had written when it began to wait. So one that reads a little at a time does not hold the
-    /// publisher back for ever.
+    /// The publisher has waited, perhaps for this subscriber. Ends it if that was too long: it must read within that
+    /// time all that the publisher had written when it began to wait. So one that reads a little at a time does not
+    /// hold the publisher back for ever.
     /// </summary>
     public void EndWait(TimeSpan waited)
     {
-        Waited += waited;
+        Waited += IsInWait && CaughtUpAt is not null ? waited : TimeSpan.Zero;
+        IsInWait = false;
         if (Waited >= maxWait)
         {
             _ended.TrySetResult(new Status(

@@ -22,7 +22,6 @@ internal sealed unsafe class TopicWriter
     private readonly long* _tailWord;
     private readonly long* _newestRecordWord;
     private readonly long* _oldestRecordWord;
-    private readonly long* _parkedForSpaceWord;
     private readonly byte* _data;
     private readonly long _capacity;
     private readonly long _room;
@@ -36,14 +35,12 @@ internal sealed unsafe class TopicWriter
     private long _publishedSequence;
     private long _oldest;           // no record before this position is whole
     private long _oldestSequence;
-    private bool _isEnded;
 
     public TopicWriter(TopicSegment own)
     {
         _tailWord = (long*)Unsafe.AsPointer(ref own.Tail);
         _newestRecordWord = (long*)Unsafe.AsPointer(ref own.NewestRecord);
         _oldestRecordWord = (long*)Unsafe.AsPointer(ref own.OldestRecord);
-        _parkedForSpaceWord = (long*)Unsafe.AsPointer(ref own.ParkedForSpace);
         _data = own.Data;
         _capacity = own.Capacity;
         _room = TopicLimits.RoomBytes(_capacity);
@@ -93,21 +90,9 @@ internal sealed unsafe class TopicWriter
         return true;
     }
 
-    /// <summary>Writes and publishes the last record, for which there is always room.</summary>
-    /// <param name="statusCode">The code of the status with which all subscribers end.</param>
-    /// <param name="text">Its text, which is cut to what a record of the end can hold.</param>
-    public void WriteEnd(int statusCode, string text)
-    {
-        Span<byte> payload = stackalloc byte[TopicLimits.MaxEndPayloadBytes(_capacity)];
-        payload = payload[..TopicEnd.Write(payload, statusCode, text)];
-        payload.CopyTo(Append(TopicRecord.EndKind, payload.Length));
-        _isEnded = true;
-        Publish();
-    }
-
     /// <summary>
-    /// Shows all written records to the subscribers. Afterwards the caller asks the view of each link whether it must
-    /// wake it: <see cref="TopicDoorbell"/>.
+    /// Shows all written records to the subscribers. A full fence, if there are any. The caller then asks each
+    /// link whether it must be rung: <see cref="TopicDoorbell"/>.
     /// </summary>
     public void Publish()
     {
@@ -127,25 +112,6 @@ internal sealed unsafe class TopicWriter
         SharedMemoryOrder.WriteFenced(ref *_tailWord, _tail);
     }
 
-    /// <summary>
-    /// Asks for a wake-up when a head reaches the position that a message needs. Afterwards the caller must look at all
-    /// heads once more before it sleeps.
-    /// </summary>
-    public void ParkForSpace(int payloadLength, WakeMethods wakeMethods)
-    {
-        // SYNC topic-parked-for-space: with the full fence, either a subscriber sees this word after it stores its next
-        // head, or the caller sees the new head.
-        SharedMemoryOrder.WriteFenced(
-            ref *_parkedForSpaceWord, (EndOf(payloadLength) - _room) | (long)wakeMethods);
-    }
-
-    /// <summary>Withdraws the request. Must follow every wake-up, whatever its reason.</summary>
-    public void UnparkForSpace()
-    {
-        // SYNC topic-parked-for-space: a stale value costs one needless wake-up.
-        SharedMemoryOrder.WriteRelease(ref *_parkedForSpaceWord, 0);
-    }
-
     private long PaddingBefore(long needed)
     {
         long index = _tail & (_capacity - 1);
@@ -162,7 +128,6 @@ internal sealed unsafe class TopicWriter
     // Writes the header of the next record, and before it padding if it needs that. Returns the place of the payload.
     private Span<byte> Append(byte kind, int payloadLength)
     {
-        Debug.Assert(!_isEnded, "Nothing follows the end.");
         if (_tail - _publishedTail >= _maxUnpublished)
         {
             Publish();
@@ -191,7 +156,7 @@ internal sealed unsafe class TopicWriter
 
     private RecordHeader* HeaderAt(long position) => (RecordHeader*)(_data + (position & (_capacity - 1)));
 
-    // What lies a whole ring before the new tail is overwritten. Whoever reads it must find out: see TopicReader.
+    // What lies a whole ring before the new tail is overwritten. A reader of it must find out: see TopicReader.
     private void MakeSpace(long newTail)
     {
         if (newTail - _capacity <= _oldest)

@@ -173,6 +173,7 @@ internal sealed class TopicTests(bool isMapped) : TopicFixture(isMapped)
         {
             Topic.Publish(Payloads.OfSize(20_000));
             Assert.That((await EndOfAsync(call)).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+            rig.Log.Expect(301);
         }
     }
 }
