@@ -143,7 +143,8 @@ internal static partial class ShmLog
     [LoggerMessage(
         123,
         LogLevel.Warning,
-        "Connection {ConnectionId} with {Peer}: the messages of a topic are copied, because it is not mapped: {Reason}")]
+        "Connection {ConnectionId} with {Peer}: the messages of a topic come one by one, because it "
+        + "is not mapped: {Reason}")]
     public static partial void TopicNotMapped(ILogger logger, Guid connectionId, string peer, string reason);
 
     /// <summary>Logs that the messages of a topic are written one by one, because it has no shared memory.</summary>

@@ -6,8 +6,8 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Links;
 
 /// <content>
-/// The data files of loans and the topics of a server: each is passed on the socket once, between doorbells, as a <see cref="FileNotice"/> with
-/// its descriptor.
+/// The data files of loans and the topics of a server: each is passed on the socket once, between doorbells, as a
+/// <see cref="FileNotice"/> with its descriptor.
 /// </content>
 internal sealed partial class PeerLink
 {

@@ -7,6 +7,12 @@ namespace RpcOverShm.Links;
 /// <content>The topics of a server: it passes their files, and rings the client that waits for messages.</content>
 internal sealed partial class PeerLink
 {
+    /// <summary>The topics that the server passes to this client; null if there are none on this link.</summary>
+    public PeerTopics? PeerTopics { get; private set; }
+
+    /// <summary>The topics that this server passes to the client; null if there are none on this link.</summary>
+    public PassedTopics? PassedTopics { get; private set; }
+
     // Files after the handshake: data files of both sides, and topics of the server.
     private bool TakesFiles => Loans is not null || PeerTopics is not null;
 

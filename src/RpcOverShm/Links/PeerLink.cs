@@ -90,12 +90,6 @@ internal sealed partial class PeerLink : ILinkMemory
     /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans { get; }
 
-    /// <summary>The topics that the server passes to this client; null if there are none on this link.</summary>
-    public PeerTopics? PeerTopics { get; private set; }
-
-    /// <summary>The topics that this server passes to the client; null if there are none on this link.</summary>
-    public PassedTopics? PassedTopics { get; private set; }
-
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
 
