@@ -202,6 +202,9 @@ public sealed class ShmChannelOptions
     /// <summary>Gets the loans of payloads to the server.</summary>
     public ShmLoanOptions Loans { get; } = new();
 
+    /// <summary>Gets the handles in calls to and from the server.</summary>
+    public ShmHandleOptions Handles { get; } = new();
+
     /// <summary>Returns the checked settings of the connections.</summary>
     /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
     /// <param name="logger">The channel's logger.</param>
@@ -213,6 +216,7 @@ public sealed class ShmChannelOptions
             ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger) with
         {
             Loans = Loans.ToLoanLimits(logger),
+            MaxHeldHandles = Handles.ToMaxHeld(logger),
         };
     }
 

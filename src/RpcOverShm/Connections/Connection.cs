@@ -55,6 +55,9 @@ internal sealed class Connection : ICountedConnection
     /// <summary>The loans of the connection; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans => _link.Loans;
 
+    /// <summary>The handles of the calls; null if the sides have not agreed on them.</summary>
+    public LinkHandles? Handles => _link.Handles;
+
     public Guid Id => _link.ConnectionId;
 
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>

@@ -139,6 +139,11 @@ internal static partial class ShmLog
         "Loans.AllowLoanedPayloads has no effect on this system: payloads are copied.")]
     public static partial void LoansNotSupported(ILogger logger);
 
+    /// <summary>Logs that the option for handles has no effect here.</summary>
+    [LoggerMessage(
+        123, LogLevel.Warning, "Handles.AllowHandles has no effect on this system: calls with handles fail.")]
+    public static partial void HandlesNotSupported(ILogger logger);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

@@ -63,11 +63,11 @@ internal static class Handshake
         receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
     /// <summary>
-    /// Refuses handles after the peer's hello, unless both sides take part in loans, which pass some.
+    /// Refuses handles after the peer's hello, unless both sides take part in loans or handles, which pass some.
     /// </summary>
-    public static void RefuseHandlesUnlessLoans(Wire wire, Hello hello, ConnectionSettings settings)
+    public static void RefuseHandlesUnlessAgreed(Wire wire, Hello hello, ConnectionSettings settings)
     {
-        if ((hello.Features & settings.Features & Hello.LoansFeature) == 0)
+        if ((hello.Features & settings.Features & Hello.KnownFeatures) == 0)
         {
             wire.RefuseHandles();
         }

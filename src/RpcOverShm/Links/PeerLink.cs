@@ -50,7 +50,7 @@ internal sealed partial class PeerLink
         uint features = 0)
     {
         _wire = wire;
-        wire.LimitUnread(MostUnreadBytes);
+        wire.LimitUnread((features & Hello.HandlesFeature) == 0 ? MostUnreadBytes : MostUnreadWithHandles);
         _own = own;
         _peer = peer;
         _signal = signal;
@@ -65,6 +65,11 @@ internal sealed partial class PeerLink
         if ((features & Hello.LoansFeature) != 0)
         {
             Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
+        }
+
+        if ((features & Hello.HandlesFeature) != 0)
+        {
+            Handles = new LinkHandles(wire, settings.MaxHeldHandles!.Value, _logger, identity.ToString());
         }
     }
 
@@ -83,6 +88,9 @@ internal sealed partial class PeerLink
 
     /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans { get; }
+
+    /// <summary>The handles of calls; null if the sides of the link have not agreed on them.</summary>
+    public LinkHandles? Handles { get; }
 
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
@@ -353,6 +361,7 @@ internal sealed partial class PeerLink
             }
 
             Loans?.BeginClose();
+            Handles?.Close();
             OnUnmapped?.Invoke();
         }
     }

@@ -52,4 +52,9 @@ internal enum FrameKind : byte
 
     /// <summary>Asks for the borrowed pieces that the peer has disposed and not given back yet.</summary>
     ReturnsWanted = 16,
+
+    /// <summary>
+    /// Names handles that came on the socket, for the next message of its direction. Payload: their number, 8 bytes.
+    /// </summary>
+    Handles = 17,
 }
