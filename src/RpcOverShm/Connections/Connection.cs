@@ -59,6 +59,9 @@ internal sealed class Connection : ICountedConnection
     /// <summary>The topics that this server passes to the client; null if there are none.</summary>
     public PassedTopics? PassedTopics => _link.PassedTopics;
 
+    /// <summary>The handles of the calls; null if the sides have not agreed on them.</summary>
+    public LinkHandles? Handles => _link.Handles;
+
     public Guid Id => _link.ConnectionId;
 
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>

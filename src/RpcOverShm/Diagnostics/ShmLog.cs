@@ -154,6 +154,11 @@ internal static partial class ShmLog
         "The messages of a topic are copied for each client, because it has no shared memory: {Reason}")]
     public static partial void TopicNotShared(ILogger logger, string reason);
 
+    /// <summary>Logs that the option for handles has no effect here.</summary>
+    [LoggerMessage(
+        125, LogLevel.Warning, "Handles.AllowHandles has no effect on this system: calls with handles fail.")]
+    public static partial void HandlesNotSupported(ILogger logger);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

@@ -1,4 +1,6 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Loans;
+using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Topics;
 
@@ -30,6 +32,25 @@ internal sealed partial class PeerLink
         if (PassedTopics is not null)
         {
             PassedTopics.OnNews = onNews;
+        }
+    }
+
+    // The parts that the sides have agreed on.
+    private void MakeParts(ConnectionSettings settings, uint features)
+    {
+        if ((features & Hello.LoansFeature) != 0)
+        {
+            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, ConnectionId, Identity.ToString());
+        }
+
+        if ((features & Hello.TopicsFeature) != 0)
+        {
+            MakeTopics(settings.MaxTopicBytes);
+        }
+
+        if ((features & Hello.HandlesFeature) != 0)
+        {
+            Handles = new LinkHandles(_wire, settings.MaxHeldHandles!.Value, _logger, Identity.ToString());
         }
     }
 
