@@ -64,7 +64,13 @@ internal sealed partial class PeerLink
         Reader = new RingReader(own, peer);
         if ((features & Hello.LoansFeature) != 0)
         {
-            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
+            Loans = new LinkLoans(
+                settings.Loans!,
+                TryPassFile,
+                LoopThread.LeaveLoopBeforeSleep,
+                _logger,
+                connectionId,
+                identity.ToString());
         }
     }
 
