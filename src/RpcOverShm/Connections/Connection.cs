@@ -90,8 +90,6 @@ internal sealed class Connection : ICountedConnection
 
     public long LentBytes => _link.Loans?.Lent.LentBytes ?? 0;
 
-    public long BorrowedBytes => _link.Loans?.Borrowed.HeldBytes ?? 0;
-
     /// <summary>The published bytes of the peer that this side has not released. Any thread may ask.</summary>
     public long UnreadIncomingBytes => _link.UnreadIncomingBytes;
 

@@ -2,6 +2,7 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Topics;
 
 namespace RpcOverShm.Links;
@@ -40,7 +41,13 @@ internal sealed partial class PeerLink
     {
         if ((features & Hello.LoansFeature) != 0)
         {
-            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, ConnectionId, Identity.ToString());
+            Loans = new LinkLoans(
+                settings.Loans!,
+                TryPassFile,
+                LoopThread.LeaveLoopBeforeSleep,
+                _logger,
+                ConnectionId,
+                Identity.ToString());
         }
 
         if ((features & Hello.TopicsFeature) != 0)
