@@ -213,6 +213,9 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public long MaxTopicSize { get; set; } = ShmDefaults.MaxTopicSize;
 
+    /// <summary>Gets the handles in calls to and from the server.</summary>
+    public ShmHandleOptions Handles { get; } = new();
+
     /// <summary>Returns the checked settings of the connections.</summary>
     /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
     /// <param name="logger">The channel's logger.</param>
@@ -226,6 +229,7 @@ public sealed class ShmChannelOptions
         {
             Loans = Loans.ToLoanLimits(logger),
             MaxTopicBytes = HostSystem.IsSupported && HostSystem.Current.PassesHandlesLater ? MaxTopicSize : 0,
+            MaxHeldHandles = Handles.ToMaxHeld(logger),
         };
     }
 

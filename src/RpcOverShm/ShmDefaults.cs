@@ -22,6 +22,7 @@ internal static class ShmDefaults
     public const int TopicCapacity = 4 << 20;
     public const int TopicMessages = 1024;
     public const int MaxSubscribers = 10_000;
+    public const int MaxHeldHandles = 256;
     public const int MaxRetryAttempts = 5;
     public const long MaxRetryBufferSize = 16 << 20;
     public const long MaxRetryBufferPerCallSize = 1 << 20;

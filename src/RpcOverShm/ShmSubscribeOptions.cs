@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm;
 
-/// <summary>How one stream reads a <see cref="ShmTopic{T}"/>.</summary>
+/// <summary>The options of one stream that reads a <see cref="ShmTopic{T}"/>.</summary>
 /// <remarks>Read when the subscription begins. Not thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmSubscribeOptions
 {
@@ -37,7 +37,7 @@ public sealed class ShmSubscribeOptions
     }
 }
 
-/// <summary>What happens to a subscriber that reads slower than the publisher writes.</summary>
+/// <summary>The treatment of a subscriber that reads slower than the publisher writes.</summary>
 public enum ShmSlowSubscriber
 {
     /// <summary>

@@ -27,7 +27,9 @@ public sealed partial class ShmTopic<T>
     /// <returns>A task that ends with the topic.</returns>
     /// <exception cref="ArgumentNullException">The stream or the context is null.</exception>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
-    /// <exception cref="OperationCanceledException">The call has ended: the client has left, or the deadline.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// The call has ended: the client has left, or the deadline has passed.
+    /// </exception>
     /// <exception cref="RpcException">
     /// The status with which the topic was completed, or that of a slow client
     /// (<see cref="ShmSlowSubscriber"/>); <see cref="StatusCode.ResourceExhausted"/>: the topic has
@@ -133,7 +135,7 @@ public sealed partial class ShmTopic<T>
 
     private bool TryGetForm(Marshaller<T> marshaller, ServerCall call, [NotNullWhen(true)] out Form? form)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             form = Array.Find(_forms, one => one.Marshaller == marshaller);
             if (form is not null || _end is not null)
@@ -182,19 +184,10 @@ public sealed partial class ShmTopic<T>
 
                 if (message is not null)
                 {
-                    Task write = stream.WriteAsync(message);
-                    if (!write.IsCompleted)
+                    if (await WriteAsync(stream, message, subscription).ConfigureAwait(false) is { } end)
                     {
-                        await Task.WhenAny(write, subscription.Ended).ConfigureAwait(false);
-                        if (!write.IsCompleted && subscription.Ended.Result.StatusCode != StatusCode.OK)
-                        {
-                            _ = write.Observed(); // the client does not read: the end of the call ends it
-                            return subscription.Ended.Result;
-                        }
+                        return end;
                     }
-
-                    await write.ConfigureAwait(false);
-                    _messages.OnRead(subscription, subscription.Position + 1);
                 }
                 else if (subscription.Ended.IsCompleted)
                 {
@@ -215,6 +208,23 @@ public sealed partial class ShmTopic<T>
                 context.ResponseTrailers.Add(SkippedTrailer.Of(skipped));
             }
         }
+    }
+
+    // Returns the status of a subscriber that has ended because its client does not read; else null.
+    private async Task<Status?> WriteAsync(IServerStreamWriter<T> stream, T message, TopicSubscription subscription)
+    {
+        Task write = stream.WriteAsync(message);
+        if (!write.IsCompleted
+            && await Task.WhenAny(write, subscription.Ended).ConfigureAwait(false) == subscription.Ended
+            && await subscription.Ended.ConfigureAwait(false) is { StatusCode: not StatusCode.OK } end)
+        {
+            _ = write.Observed(); // the end of the call ends it
+            return end;
+        }
+
+        await write.ConfigureAwait(false);
+        _messages.OnRead(subscription, subscription.Position + 1);
+        return null;
     }
 
     private static async Task SendHeadersAsync(ServerCallContext context)

@@ -33,7 +33,7 @@ namespace RpcOverShm;
 public sealed partial class ShmTopic<T> : IDisposable
     where T : class
 {
-    private readonly Lock _lock = new();
+    private readonly UninterruptibleLock _lock = new();
     private readonly ShmTopicOptions _options;
     private readonly TopicMessages<T> _messages;
     private Form[] _forms = []; // one for each codec that was used
@@ -57,7 +57,8 @@ public sealed partial class ShmTopic<T> : IDisposable
     }
 
     /// <summary>Gets the number of streams that read the topic now: they get what is published from now on.</summary>
-    public int Subscribers => Volatile.Read(ref _forms).Sum(static form => form.Ring.Subscribers) + _messages.Subscribers;
+    public int Subscribers =>
+        Volatile.Read(ref _forms).Sum(static form => form.Ring.Subscribers) + _messages.Subscribers;
 
     /// <summary>
     /// Publishes a message. Blocks while a subscriber that the publisher waits for is too slow: at most for its
@@ -154,7 +155,7 @@ public sealed partial class ShmTopic<T> : IDisposable
     public void Complete(Status status)
     {
         Form[] forms;
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (_end is not null)
             {

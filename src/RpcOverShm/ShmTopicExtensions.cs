@@ -2,7 +2,7 @@ using RpcOverShm.Calls;
 
 namespace Grpc.Core;
 
-/// <summary>What a client knows of the topic that its stream reads.</summary>
+/// <summary>Access to what a client knows of the topic that its stream reads.</summary>
 /// <remarks>Thread-safe.</remarks>
 public static class ShmTopicExtensions
 {

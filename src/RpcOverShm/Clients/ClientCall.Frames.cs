@@ -70,6 +70,22 @@ internal abstract partial class ClientCall
         }
     }
 
+    public override void OnHandles(HandleSet? set)
+    {
+        if (IsFinished || Handles?.Received is not { } received)
+        {
+            set?.Close();
+        }
+        else if (set is null)
+        {
+            Finish(StatusMapping.HandlesMissing(HandleArrival.Refused), isCancel: true);
+        }
+        else
+        {
+            received.Add(set);
+        }
+    }
+
     public override void OnHeadTooLarge(FrameKind kind)
     {
         string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";

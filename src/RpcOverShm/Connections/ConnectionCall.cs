@@ -313,6 +313,11 @@ internal abstract partial class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Handles the next part of a message.</summary>
     public abstract void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags);
 
+    /// <summary>
+    /// Handles a set of handles of the peer, which the call then has; null if this side has closed them before.
+    /// </summary>
+    public abstract void OnHandles(HandleSet? set);
+
     /// <summary>Handles the half-close of an incoming call: no more messages follow.</summary>
     public virtual void OnHalfClose() => throw NotExpected("a half-close");
 

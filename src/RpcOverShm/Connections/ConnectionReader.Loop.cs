@@ -220,29 +220,6 @@ internal sealed partial class ConnectionReader
         }
     }
 
-    protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
-
-    protected override MissedDoorbell? FindMissedDoorbell()
-    {
-        if (_sender.CanSendQueued)
-        {
-            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
-        }
-
-        if (!_ring.HasData || !_role.TryTake())
-        {
-            return null;
-        }
-
-        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData;
-        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
-        _role.Release();
-
-        // The role was taken and released for this check, so a reader must be ensured.
-        EnsureReader();
-        return isMissed ? missed : null;
-    }
-
     /// <summary>
     /// Ends the connection. With thousands of open calls this takes long, so it counts as user code: another thread may
     /// take the loop over. Returns false if one has. If too many threads have lost the loop, this thread keeps it,

@@ -159,6 +159,29 @@ internal sealed partial class ConnectionReader : EventSource
         return false;
     }
 
+    protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
+
+    protected override MissedDoorbell? FindMissedDoorbell()
+    {
+        if (_sender.CanSendQueued)
+        {
+            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
+        }
+
+        if (!_ring.HasData || !_role.TryTake())
+        {
+            return null;
+        }
+
+        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData;
+        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
+        _role.Release();
+
+        // The role was taken and released for this check, so a reader must be ensured.
+        EnsureReader();
+        return isMissed ? missed : null;
+    }
+
     /// <summary>
     /// Ensures that the watchdog checks this connection. The caller must have executed a full fence. If the system has
     /// no thread for the watchdog, the next call tries again.

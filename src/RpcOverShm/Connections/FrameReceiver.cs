@@ -110,9 +110,9 @@ internal sealed partial class FrameReceiver
         {
             DispatchToCall(call, frame, payload);
         }
-        else if ((frame.Flags & FrameFlags.Loaned) != 0)
+        else
         {
-            Borrow(frame, payload).Release(); // its call has ended
+            DropLate(frame, payload);
         }
 
         return call;
@@ -185,9 +185,10 @@ internal sealed partial class FrameReceiver
                 $"The peer sent a half-close of call {call.Id}, which only this side may send.");
         }
 
-        if (call.PartialHead is not null && frame.Kind is FrameKind.Message or FrameKind.MessageChunk)
+        if (call.PartialHead is not null
+            && frame.Kind is FrameKind.Message or FrameKind.MessageChunk or FrameKind.Handles)
         {
-            throw new ProtocolException($"The peer sent a message of call {call.Id} in the middle of its head.");
+            throw new ProtocolException($"The peer sent a {frame.Kind} of call {call.Id} in the middle of its head.");
         }
 
         switch (frame.Kind)
@@ -212,6 +213,9 @@ internal sealed partial class FrameReceiver
                 break;
             case FrameKind.TopicStart or FrameKind.TopicEnd or FrameKind.TopicRead:
                 ReceiveOfTopic(call, frame.Kind, payload);
+                break;
+            case FrameKind.Handles:
+                call.OnHandles(NameHandles(payload));
                 break;
             default:
                 ReceiveHead(call, frame, payload);

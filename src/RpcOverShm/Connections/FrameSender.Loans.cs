@@ -35,7 +35,6 @@ internal sealed partial class FrameSender
             return false;
         }
 
-        ProcessCounts.LentPayloads.Add();
         message.DetachPiece();
         reference.Encode(message.InsertFirst(LoanReference.SizeBytes));
         return true;

@@ -11,10 +11,10 @@ internal sealed partial class FrameWriter
     /// </summary>
     public const int MostReferenceBytes = MinPartBytes;
 
-    private const FrameFlags OfFirst = FrameFlags.Single | FrameFlags.Loaned;
+    /// <summary>The most bytes of a Returned frame of this side: 256 pieces. More go in further records.</summary>
+    public const int ReturnedBytes = 2048;
 
-    // Some 250 pieces; more go in further records.
-    private const int ReturnedBytes = 2048;
+    private const FrameFlags OfFirst = FrameFlags.Single | FrameFlags.Loaned;
 
     /// <summary>
     /// Writes a reference and the bytes before it as one record. Returns false, without effect, if it does not fit now.

@@ -86,8 +86,7 @@ internal static class ClientHandshake
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(wire, address, unsent, timeout.Token).ConfigureAwait(false);
-            Handshake.RefuseHandlesUnlessNeeded(
-                wire, answer.Hello, settings, Hello.LoansFeature | Hello.TopicsFeature);
+            Handshake.RefuseHandlesUnlessAgreed(wire, answer.Hello, settings);
             Check(answer.Hello, settings, id, address);
             T taken = take(new Answer(wire, own, signal, server, answer), settings);
             wire = null;

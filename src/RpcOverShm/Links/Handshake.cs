@@ -63,11 +63,13 @@ internal static class Handshake
         receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
     /// <summary>
-    /// Refuses handles after the peer's hello, unless the sides have agreed on something that passes some.
+    /// Refuses handles after the peer's hello, unless the sides have agreed on something that passes some: on loans, on
+    /// handles in calls, or, for a client, on topics.
     /// </summary>
-    public static void RefuseHandlesUnlessNeeded(Wire wire, Hello hello, ConnectionSettings settings, uint needs)
+    public static void RefuseHandlesUnlessAgreed(Wire wire, Hello hello, ConnectionSettings settings)
     {
-        if ((hello.Features & settings.Features & needs) == 0)
+        uint passing = hello.Type == HelloType.Client ? Hello.KnownFeatures & ~Hello.TopicsFeature : Hello.KnownFeatures;
+        if ((hello.Features & settings.Features & passing) == 0)
         {
             wire.RefuseHandles();
         }

@@ -51,7 +51,7 @@ internal sealed partial class PeerLink : ILinkMemory
         uint features = 0)
     {
         _wire = wire;
-        wire.LimitUnread(MostUnreadBytes);
+        wire.LimitUnread((features & Hello.HandlesFeature) == 0 ? MostUnreadBytes : MostUnreadWithHandles);
         _own = own;
         _peer = peer;
         _signal = signal;
@@ -63,15 +63,7 @@ internal sealed partial class PeerLink : ILinkMemory
         IsAcceptor = isAcceptor;
         Writer = new RingWriter(own, peer) { OnGrowthWanted = BeginGrowth };
         Reader = new RingReader(own, peer);
-        if ((features & Hello.LoansFeature) != 0)
-        {
-            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
-        }
-
-        if ((features & Hello.TopicsFeature) != 0)
-        {
-            MakeTopics(settings.MaxTopicBytes);
-        }
+        MakeParts(settings, features);
     }
 
     public ILogger Logger => _logger;
@@ -88,13 +80,10 @@ internal sealed partial class PeerLink : ILinkMemory
     public bool IsAcceptor { get; }
 
     /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
-    public LinkLoans? Loans { get; }
+    public LinkLoans? Loans { get; private set; }
 
-    /// <summary>The topics that the server passes to this client; null if there are none on this link.</summary>
-    public PeerTopics? PeerTopics { get; private set; }
-
-    /// <summary>The topics that this server passes to the client; null if there are none on this link.</summary>
-    public PassedTopics? PassedTopics { get; private set; }
+    /// <summary>The handles of calls; null if the sides of the link have not agreed on them.</summary>
+    public LinkHandles? Handles { get; private set; }
 
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
@@ -366,6 +355,7 @@ internal sealed partial class PeerLink : ILinkMemory
             }
 
             Loans?.BeginClose();
+            Handles?.Close();
             OnUnmapped?.Invoke();
         }
     }

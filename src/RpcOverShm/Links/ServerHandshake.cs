@@ -26,7 +26,7 @@ internal static class ServerHandshake
         ConnectionPlaces places)
     {
         Hello hello = received.Hello;
-        Handshake.RefuseHandlesUnlessNeeded(wire, hello, settings, Hello.LoansFeature);
+        Handshake.RefuseHandlesUnlessAgreed(wire, hello, settings);
         if (hello.Type != HelloType.Client)
         {
             return Refuse(wire, settings, RefusalReason.BadHello, "A client's hello was expected.");

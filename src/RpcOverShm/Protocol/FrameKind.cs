@@ -68,4 +68,9 @@ internal enum FrameKind : byte
 
     /// <summary>No call of this connection reads a topic any more. Argument: the number of its file.</summary>
     TopicDropped = 20,
+
+    /// <summary>
+    /// Names handles that came on the socket, for the next message of its direction. Payload: their number, 8 bytes.
+    /// </summary>
+    Handles = 21,
 }

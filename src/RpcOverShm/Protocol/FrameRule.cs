@@ -19,7 +19,7 @@ internal readonly record struct FrameRule(
         const FrameFlags More = FrameFlags.HeadContinues;
         const FrameFlags Last = FrameFlags.HalfClose;
         const FrameFlags First = FrameFlags.HalfClose | FrameFlags.Single | FrameFlags.Loaned;
-        var rules = new FrameRule[(int)FrameKind.TopicDropped + 1];
+        var rules = new FrameRule[(int)FrameKind.Handles + 1];
 
         Set(FrameKind.CallStart, Start, head: true, payload: true, argument: false, connection: false);
         Set(FrameKind.HeadChunk, More, head: true, payload: true, argument: false, connection: false);
@@ -41,6 +41,7 @@ internal readonly record struct FrameRule(
         Set(FrameKind.TopicEnd, 0, head: false, payload: true, argument: false, connection: false);
         Set(FrameKind.TopicRead, 0, head: false, payload: true, argument: false, connection: false);
         Set(FrameKind.TopicDropped, 0, head: false, payload: false, argument: true, connection: true);
+        Set(FrameKind.Handles, 0, head: false, payload: true, argument: false, connection: false);
         return rules;
 
         void Set(FrameKind kind, FrameFlags flags, bool head, bool payload, bool argument, bool connection) =>

@@ -56,7 +56,7 @@ internal readonly record struct TopicReference(uint File, TopicSlowness WhenSlow
     }
 }
 
-/// <summary>What happens to a subscriber that is slower than the publisher, with its value on the wire.</summary>
+/// <summary>The treatment of a subscriber that is slower than the publisher, with its value on the wire.</summary>
 internal enum TopicSlowness : byte
 {
     /// <summary>The publisher waits for it, for a limited time.</summary>

@@ -146,6 +146,11 @@ internal sealed class ResponseStreamWriter<TResponse>(
         _hasSentPart = false;
         try
         {
+            if (WriteOptions is CarriedHandles carried)
+            {
+                call.SendHandles(carried.ToSend);
+            }
+
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
                     call.PrepareMarshaller(marshaller, WriteOptions),

@@ -18,8 +18,8 @@ internal sealed partial class ServerCall
         Volatile.Write(ref _topic, new TopicReading(ring, subscription));
         Volatile.Write(ref _isResponseBegun, true);
         Span<byte> start = stackalloc byte[TopicReference.SizeBytes];
-        new TopicReference(passed.Number, subscription.WhenSlow, subscription.Start.Position, subscription.Start.Sequence)
-            .Encode(start);
+        (long position, long sequence) = subscription.Start;
+        new TopicReference(passed.Number, subscription.WhenSlow, position, sequence).Encode(start);
         Connection.Sender.SendOfTopic(this, FrameKind.TopicStart, start);
     }
 

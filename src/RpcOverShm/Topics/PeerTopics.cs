@@ -172,7 +172,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
             ArmIfDue();
         }
 
-        // SYNC topic-waiting: StoreLoad. The word is armed, or the event loop awake, before the tail is read here; the
+        // StoreLoad: the word is armed, or the event loop awake, before the tail is read here; the
         // publisher stores the tail before it reads the word.
         Interlocked.MemoryBarrier();
         if (!stream.HasMore)
@@ -240,7 +240,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
             ArmIfDue();
         }
 
-        // SYNC topic-waiting: StoreLoad, as for a stream that begins to wait.
+        // StoreLoad, as for a stream that begins to wait.
         Interlocked.MemoryBarrier();
         return !HasReady;
     }

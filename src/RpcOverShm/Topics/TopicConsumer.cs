@@ -1,6 +1,6 @@
 namespace RpcOverShm.Topics;
 
-/// <summary>What a stream of a topic needs of its call. Called under no lock.</summary>
+/// <summary>The call of a stream of a topic, as the stream sees it. Called under no lock.</summary>
 internal abstract class TopicConsumer
 {
     /// <summary>Tells the publisher that all records before the position were read.</summary>

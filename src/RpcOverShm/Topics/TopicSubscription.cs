@@ -4,8 +4,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Topics;
 
 /// <summary>
-/// A subscriber as the publisher sees it: what it has read, and how long the publisher has waited for it. Guarded by the
-/// lock of its buffer, but for its end.
+/// A subscriber as the publisher sees it: what it has read, and how long the publisher has waited for it. Guarded by
+/// the lock of its buffer, but for its end.
 /// </summary>
 /// <param name="whenSlow">What happens when it is slower than the publisher.</param>
 /// <param name="maxWait">The time for which the publisher waits for it.</param>

@@ -1,6 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Topics;
 
-/// <summary>Subscribers that read slower than the publisher writes. A message takes some 1,000 bytes of 64 KiB.</summary>
+/// <summary>
+/// Subscribers that read slower than the publisher writes. A message takes some 1,000 bytes of 64 KiB.
+/// </summary>
 [TestFixture(true)]
 [TestFixture(false)]
 internal sealed class SlowSubscriberTests(bool isMapped) : TopicFixture(isMapped)

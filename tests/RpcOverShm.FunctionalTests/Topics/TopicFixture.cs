@@ -36,8 +36,8 @@ internal abstract class TopicFixture(bool isMapped) : RigFixture(RigKind.Shm)
     protected static async Task<AsyncServerStreamingCall<Payload>> SubscribeAsync(
         ShmChannel channel, CallOptions options = default)
     {
-        AsyncServerStreamingCall<Payload> call =
-            channel.CreateCallInvoker().AsyncServerStreamingCall(Script.ServerStreamMethod, null, options, Payloads.Empty);
+        AsyncServerStreamingCall<Payload> call = channel.CreateCallInvoker()
+            .AsyncServerStreamingCall(Script.ServerStreamMethod, null, options, Payloads.Empty);
         await call.ResponseHeadersAsync.Bounded();
         return call;
     }

@@ -16,6 +16,9 @@ internal sealed class LoansTarget : FuzzTarget
     private const int MostPieces = 8;
     private const long PassedBytes = 4 * LoanReference.BlockBytes;
 
+    // A refused file is unmapped by the thread pool.
+    private static readonly TimeSpan s_wait = TimeSpan.FromSeconds(5);
+
     private static readonly LoanLimits s_limits = new(PerConnection: 4 << 20, PerProcess: 64 << 20);
 
     // What the peer passes, whatever its notice says.
@@ -29,6 +32,7 @@ internal sealed class LoansTarget : FuzzTarget
         [.. Rented(100_000), .. Answer(0, true), .. Of(What.Lent), .. Of(What.Lent), .. Back(0, 0), .. Back(0, 0)],
         [.. Rented(70_000), .. Rented(70_000), .. Answer(0, true), .. Of(What.Lent), .. Of(What.Kept), .. Back(0, 2)],
         [.. Rented(1 << 20), .. Rented(1 << 20), .. Answer(1, false), .. Answer(0, true), .. Of(What.Lent)],
+        [.. Rented(1 << 18), .. Of(What.Kept), .. Answer(0, false)],
     ];
 
     // The tables of both halves; a step makes at most a file, an answer or a piece.
@@ -52,7 +56,9 @@ internal sealed class LoansTarget : FuzzTarget
         }
 
         link.Close();
-        Require(LoanQuota.ProcessBytes == before, "A link that has ended, without payloads, has no memory.");
+        Require(
+            SpinWait.SpinUntil(() => LoanQuota.ProcessBytes == before, s_wait),
+            "A link that has ended, without payloads, has no memory.");
     }
 
     private static byte[] Of(What what, ReadOnlySpan<byte> sent = default)

@@ -19,7 +19,9 @@ public class ViolationTests
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byClients = new()
     {
         ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
-        ["kind 17"] = (new RawFrame((FrameKind)17, s_living), "unknown kind 17"),
+        ["kind 18"] = (new RawFrame((FrameKind)18, s_living), "unknown kind 18"),
+        ["handles"] = (
+            new RawFrame(FrameKind.Handles, s_living, Body: new byte[8]), "Handles on a connection without handles"),
         ["answer for a file"] = (new RawFrame(FrameKind.FileMapped), "FileMapped on a connection without loans"),
         ["a wish for pieces"] = (new RawFrame(FrameKind.ReturnsWanted), "ReturnsWanted on a connection without loans"),
         ["returned pieces"] = (new RawFrame(FrameKind.Returned, Body: [1]), "Returned on a connection without loans"),

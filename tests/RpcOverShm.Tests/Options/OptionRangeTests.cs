@@ -29,6 +29,7 @@ public class OptionRangeTests
         ["Ring.MaxPeerCapacity"] = (64 << 10, 1 << 30),
         ["Loans.MaxConnectionSize"] = (1L << 20, null),
         ["Loans.MaxSize"] = (1L << 20, null),
+        ["Handles.MaxHeld"] = (16, 65_536),
         ["Listen.HandshakeTimeout"] = (s_tick, s_longestTimer),
         ["Listen.MaxPendingHandshakes"] = (1, null),
         ["Listen.MaxConnections"] = (1, null),

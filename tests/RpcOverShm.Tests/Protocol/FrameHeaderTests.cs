@@ -32,6 +32,7 @@ public class FrameHeaderTests
         ("FileRefused", 0, "a", true),
         ("Returned", 0, "p", true),
         ("ReturnsWanted", 0, "", true),
+        ("Handles", 0, "p", false),
     ];
 
     private static readonly int[] s_lengths = [0, 1, 16, 65535];
