@@ -8,6 +8,6 @@ switch (args)
     case [SubscriberProcess.Word, string address, string maySkip]:
         return await Subscriber.RunAsync(address, bool.Parse(maySkip));
     default:
-        Console.Error.WriteLine("Ticker: takes no arguments. The exit code is 0 if no subscriber missed a tick unsaid.");
+        Console.Error.WriteLine("Ticker: takes no arguments. The exit code is 0 if each gap was announced.");
         return 2;
 }

@@ -4,7 +4,7 @@ using Grpc.Core;
 namespace RpcOverShm.Samples;
 
 /// <summary>
-/// A process that reads the ticks to their end, counts those that are not there, and compares that with what it is told.
+/// A process that reads the ticks to their end, and counts those that are not there and those that it is told of.
 /// </summary>
 internal static class Subscriber
 {

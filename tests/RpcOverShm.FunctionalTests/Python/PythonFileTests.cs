@@ -1,6 +1,6 @@
+using System.Buffers;
 using System.Runtime.InteropServices;
 using RpcOverShm.Buffers;
-using RpcOverShm.Loans;
 
 namespace RpcOverShm.FunctionalTests.Python;
 
@@ -115,7 +115,7 @@ internal sealed class PythonFileTests : PythonFixture
         int borrowed = 0;
         ShmRig rig = await StartShmAsync(
             RigOptions.AnySize with { Server = static options => options.Loans.AllowLoanedPayloads = true },
-            ServerServiceDefinition.CreateBuilder().AddMethod(method, (request, context) =>
+            ServerServiceDefinition.CreateBuilder().AddMethod(method, (ShmPayload request, ServerCallContext context) =>
             {
                 bool isLent = MemoryMarshal.TryGetMemoryManager<byte, SharedPiece>(request.Bytes.First, out _);
                 Interlocked.Add(ref borrowed, isLent ? 1 : 0);
