@@ -15,6 +15,7 @@ public class TroubleshootingTests
         "RingReader.cs", "RingWriter.cs", "TopicReader.cs", "TopicEnd.cs", "SubscriberView.cs",
         "SegmentMemory.cs", "SectionMemory.cs", "PeerPages.cs", "MemoryFile.cs",
         "BackgroundThread.cs", "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
+        "ConnectionCall.Topics.cs",
         "ClientCall.OneWay.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
     ];
 
