@@ -22,9 +22,8 @@ internal static class TopicScenarios
         One("topic, lapped, batch", 128, TopicRoles.Publisher("1111", ["00"], [1], []), TopicRoles.Skipping(6)),
         One("topic, lapped, padding", 128, TopicRoles.Publisher("0111", ["1"], [1], []), TopicRoles.Skipping(5)),
         One("topic, lapped, large batch", 128, TopicRoles.Publisher("1", ["111110"], [1], []), TopicRoles.Skipping(7)),
-        One("topic, lapped, early", 128, TopicRoles.Publisher("11", ["11", "1"], [1], []), TopicRoles.Skipping(5)),
         One(
-            "topic, full, end", 256, TopicRoles.Publisher("11111", ["1"], [1], [1], ends: true),
+            "topic, full, end", 256, TopicRoles.Publisher("11111", ["1", "1", "1"], [1], [1], ends: true),
             TopicRoles.Waiting(99)),
         Two("topic, two lapped", 128, TopicRoles.Publisher("1111", ["1"], s_both, []), 5, 5),
         One("topic, space", 256, TopicRoles.Publisher("11111", ["1", "1"], [1], [1]), TopicRoles.Waiting(7)),
@@ -36,17 +35,8 @@ internal static class TopicScenarios
         HostilePublisher("topic, hostile publisher", "11", TopicRoles.Victim(5, toNewest: true)),
         HostilePublisher("topic, hostile publisher laps", "1111", TopicRoles.Victim(4, toNewest: true)),
         HostilePublisher("topic, hostile publisher laps, oldest", "1111", TopicRoles.Victim(4, toNewest: false)),
-        new Scenario(
-            "topic, hostile subscriber", 256,
-            new RoleSpec("A.publisher", 0, TopicRoles.Publisher("11111", ["1"], s_both, s_both)),
-            new RoleSpec("C.reader", 2, TopicRoles.Waiting(6)))
-        {
-            HasTopic = true,
-            HasBells = true,
-            Pokes = 1,
-            Lies = Lies.OfSubscriber,
-            MaySleep = true,
-        },
+        HostileSubscriber("topic, hostile subscriber", 1, new RoleSpec("C.reader", 2, TopicRoles.Waiting(7)), s_both),
+        HostileSubscriber("topic, hostile subscriber alone", 2, null, [1]),
     ];
 
     public static IReadOnlyList<Scenario> Deep { get; } =
@@ -93,6 +83,20 @@ internal static class TopicScenarios
         Lies = Lies.OfPublisher,
         MaySleep = true,
     };
+
+    private static Scenario HostileSubscriber(string name, int pokes, RoleSpec? other, int[] waiting)
+    {
+        var publisher = new RoleSpec("A.publisher", 0, TopicRoles.Publisher("11111", ["1", "1"], waiting, waiting));
+        return new Scenario(name, 256, other is null ? [publisher] : [publisher, other])
+        {
+            HasTopic = true,
+            HasBells = true,
+            Pokes = pokes,
+            SpuriousWakes = other is null ? 1 : 0,
+            Lies = Lies.OfSubscriber,
+            MaySleep = true,
+        };
+    }
 
     private static string? Unparked(FinalState final) =>
         final.Word(0, MemoryMap.TopicParkedForSpace) != 0

@@ -9,7 +9,6 @@ internal static class MutantsOfTopics
     private const string Reader = "TopicReader.cs";
     private const string Words = "SubscriberWords.cs";
     private const string View = "SubscriberView.cs";
-    private const string Starts = "RecordStarts.cs";
 
     public static IEnumerable<Mutant> All => [.. Fences, .. WriterRules, .. ReaderRules, .. ReaderChecks, .. LinkRules];
 
@@ -79,11 +78,6 @@ internal static class MutantsOfTopics
             "_starts.FirstFrom(newTail - _capacity - 16,",
             "topic, lapped, batch"),
         new(
-            "a start of an earlier lap is none", Starts,
-            "start.Position >> _shift == step && ",
-            "",
-            "topic, lapped, oldest"),
-        new(
             "padding counts in a topic's ring", Writer,
             "            _tail += padding;\n",
             "",
@@ -92,7 +86,7 @@ internal static class MutantsOfTopics
             "a message leaves room for subscribers that wait", Writer,
             "EndOf((int)payload.Length) - minimumHead > _room",
             "EndOf((int)payload.Length) - minimumHead > _room + _capacity",
-            "topic, space"),
+            "topic, full, end"),
         new(
             "a message leaves room for the end", Writer,
             "EndOf((int)payload.Length) - minimumHead > _room",
@@ -126,18 +120,13 @@ internal static class MutantsOfTopics
         new(
             "a lapped reader skips", Reader,
             "return oldest > _position;",
-            "return oldest > _position + 16;",
+            "return oldest > _position + 32;",
             "topic, lapped"),
         new(
             "what is lost is counted", Reader,
             "return new TopicRecord(_length, _sequence, lost);",
             "return new TopicRecord(_length, _sequence, 0);",
             "topic, lapped"),
-        new(
-            "the newest record is loaded after the tail", Reader,
-            "        RefreshOldest();\n        RefreshTail();\n\n",
-            "        RefreshOldest();\n\n",
-            "topic, lapped, early"),
         new(
             "a skip does not go beyond the tail", Reader,
             "SkipTo(Math.Min(newest, _tail))",
@@ -148,11 +137,6 @@ internal static class MutantsOfTopics
             "                _position = _next;\n                continue;",
             "                continue;",
             "topic, lapped, padding"),
-        new(
-            "after the end there is nothing", Reader,
-            "        _isOver = _isEnd;\n",
-            "",
-            "topic, end"),
     ];
 
     private static IEnumerable<Mutant> ReaderChecks =>
@@ -175,7 +159,7 @@ internal static class MutantsOfTopics
             "the oldest record is read once", Reader,
             "            _oldest = oldest;",
             "            _oldest = SharedMemoryOrder.ReadAcquire(ref *_oldestRecordWord);",
-            "topic, hostile publisher"),
+            "topic, hostile publisher laps"),
         new(
             "the topic's tail is read once", Reader,
             "        _tail = tail;",
@@ -193,8 +177,6 @@ internal static class MutantsOfTopics
             "topic, hostile publisher laps"),
         new("a topic's record ends before the tail", Reader,
             "length > _tail - _position || ", "", "topic, hostile publisher"),
-        new("a topic's record ends within the ring", Reader,
-            " || length > _capacity - index", "", "topic, hostile publisher laps, oldest"),
         new("a topic's record is not too large", Reader,
             "header.PayloadLength > most", "header.PayloadLength > uint.MaxValue - 1", "topic, hostile publisher laps"),
         new(
@@ -223,16 +205,6 @@ internal static class MutantsOfTopics
             "wanted > _head && wanted < 0 ?",
             "topic, space"),
         new(
-            "the publisher waits for a head, not for more", Words,
-            "wanted <= head ?",
-            "wanted < head ?",
-            "topic, space"),
-        new(
-            "the head is published before a subscriber arms", Words,
-            "if (head <= _head)",
-            "if (head <= _head + 64)",
-            "topic, space"),
-        new(
             "a subscriber disarms", Words,
             "WriteRelease(ref *_parkedForDataWord, 0)",
             "ReadAcquire(ref *_parkedForDataWord)",
@@ -247,13 +219,14 @@ internal static class MutantsOfTopics
             "parked == _lastWakeWord",
             "_lastWakeWord != 0",
             "topic, batches"),
-        new("a subscriber's head does not move back", View, "head < _head || ", "", "topic, hostile subscriber"),
-        new("a subscriber's head is published", View, "head > tail || ", "", "topic, hostile subscriber"),
-        new("a subscriber's head is a multiple of 16", View, " || (head & 15) != 0", "", "topic, hostile subscriber"),
+        new("a subscriber's head does not move back", View, "head < _head || ", "", "topic, hostile subscriber alone"),
+        new("a subscriber's head is published", View, "head > tail || ", "", "topic, hostile subscriber alone"),
+        new("a subscriber's head is a multiple of 16", View,
+            " || (head & 15) != 0", "", "topic, hostile subscriber alone"),
         new(
             "a subscriber's head is read once", View,
             "        _head = head;",
             "        _head = SharedMemoryOrder.ReadAcquire(ref *_headWord);",
-            "topic, hostile subscriber"),
+            "topic, hostile subscriber alone"),
     ];
 }

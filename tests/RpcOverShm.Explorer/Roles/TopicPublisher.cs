@@ -97,6 +97,9 @@ internal sealed class TopicPublisher
             try
             {
                 minimum = Math.Min(minimum, _views[process].ReadHead(_writer.Now.Position));
+                long head = RoleContext.Field(_views[process], "_head");
+                RoleContext.Require(
+                    head <= _writer.Now.Position && (head & 15) == 0, $"A hostile head passed the checks: {head}.");
             }
             catch (RingCorruptedException)
             {
@@ -104,9 +107,6 @@ internal sealed class TopicPublisher
             }
         }
 
-        RoleContext.Require(
-            minimum == long.MaxValue || minimum <= _writer.Now.Position && (minimum & 15) == 0,
-            $"A hostile head passed the checks: {minimum}.");
         RoleContext.Require(minimum >= _minimumHead, "A head moved back.");
         _minimumHead = minimum;
     }

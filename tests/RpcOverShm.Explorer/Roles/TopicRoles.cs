@@ -72,6 +72,7 @@ internal static class TopicRoles
                 TopicState state = reader.TryRead(out TopicRecord record);
                 Check(reader, before);
                 CheckReach(context, reader, oldest, state);
+                Require(reader.Position == before || (reader.Position & (context.Topic.Capacity - 1)) == 0);
                 before = reader.Position;
                 if (state == TopicState.Lapped)
                 {
