@@ -27,10 +27,10 @@ internal sealed class TopicParking(SharedSegment own)
     }
 }
 
-/// <summary>The publishers' view of that word. Thread-safe.</summary>
+/// <summary>The publishers' view of that word. Thread-safe, as far as it must be.</summary>
 internal sealed class TopicDoorbell(SharedSegment peer)
 {
-    private long _rung;
+    private long _rung; // the last value; publishers of several topics race for it, and may ring once each
 
     /// <summary>
     /// Returns whether the client must be rung. After a full fence behind the store of a tail. At most once for each
@@ -40,12 +40,12 @@ internal sealed class TopicDoorbell(SharedSegment peer)
     {
         // SYNC topic-parking: read once. A client that lies is rung once for each publication, or not at all.
         long word = SharedMemoryOrder.ReadAcquire(ref peer.TopicParking);
-        if ((word & 1) == 0 || word == Volatile.Read(ref _rung))
+        if ((word & 1) == 0 || word == _rung)
         {
             return false;
         }
 
-        Volatile.Write(ref _rung, word);
+        _rung = word;
         return true;
     }
 }
