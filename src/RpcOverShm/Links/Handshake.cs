@@ -68,7 +68,7 @@ internal static class Handshake
     /// </summary>
     public static void RefuseHandlesUnlessAgreed(Wire wire, Hello hello, ConnectionSettings settings)
     {
-        uint passing = hello.Type == HelloType.Client ? Hello.KnownFeatures & ~Hello.TopicsFeature : Hello.KnownFeatures;
+        uint passing = Hello.KnownFeatures & ~(hello.Type == HelloType.Client ? Hello.TopicsFeature : 0);
         if ((hello.Features & settings.Features & passing) == 0)
         {
             wire.RefuseHandles();

@@ -54,7 +54,7 @@ internal enum FrameKind : byte
     ReturnsWanted = 16,
 
     /// <summary>
-    /// The next messages of a response stream are those of a topic. Payload: a <see cref="TopicReference"/>.
+    /// The next messages of a response stream are those of a topic. Payload: a TopicReference.
     /// </summary>
     TopicStart = 17,
 

@@ -212,7 +212,7 @@ internal sealed class HandshakeLieTests : VictimFixture
             socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
         Assert.That((answer.Hello.LowestVersion, answer.Hello.HighestVersion), Is.EqualTo(((ushort)1, (ushort)1)));
-        Assert.That(answer.Hello.Features, Is.Zero, "The server agrees to what it knows.");
+        Assert.That(answer.Hello.Features, Is.EqualTo(Hello.TopicsFeature), "The server agrees to what it knows.");
     }
 
     [Test]

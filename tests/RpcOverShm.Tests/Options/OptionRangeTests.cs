@@ -28,6 +28,7 @@ public class OptionRangeTests
         ["Ring.Capacity"] = (64 << 10, 1 << 30),
         ["Ring.MaxPeerCapacity"] = (64 << 10, 1 << 30),
         ["Loans.MaxConnectionSize"] = (1L << 20, null),
+        ["MaxTopicSize"] = (0L, null),
         ["Loans.MaxSize"] = (1L << 20, null),
         ["Handles.MaxHeld"] = (16, 65_536),
         ["Listen.HandshakeTimeout"] = (s_tick, s_longestTimer),
