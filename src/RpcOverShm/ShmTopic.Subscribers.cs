@@ -129,7 +129,8 @@ public sealed partial class ShmTopic<T>
         }
         finally
         {
-            call.EndTopic(ring.Remove(subscription));
+            // Awaited, so that the client is not told that the topic is dropped before it has got its frames.
+            await call.EndTopicAsync(ring.Remove(subscription)).ConfigureAwait(false);
         }
     }
 

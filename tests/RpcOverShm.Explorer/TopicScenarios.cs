@@ -13,7 +13,7 @@ internal static class TopicScenarios
 
     public static IReadOnlyList<Scenario> All { get; } =
     [
-        Two("topic, data", 256, TopicRoles.Publisher("", ["1", "1"], s_both, []), 2, 2),
+        Two("topic, data", 256, TopicRoles.Publisher("1", ["1"], s_both, []), 2, 2),
         One("topic, batches", 256, TopicRoles.Publisher("", ["1", "21"], [1], []), TopicRoles.Skipping(3)),
         One("topic, lapped", 128, TopicRoles.Publisher("1111", ["1", "1"], [1], []), TopicRoles.Skipping(6)),
         One("topic, lapped, batch", 128, TopicRoles.Publisher("1111", ["00"], [1], []), TopicRoles.Skipping(6)),

@@ -15,6 +15,6 @@ internal abstract partial class ConnectionCall
     /// <summary>Takes the position at which the messages of the topic end.</summary>
     public virtual void OnTopicEnd(long position) => throw NotExpected("the end of a topic");
 
-    /// <summary>Takes the position up to which the peer has read the topic.</summary>
-    public virtual void OnTopicRead(long position) => throw NotExpected("a position in a topic");
+    /// <summary>Takes the position up to which the peer has read a topic, by the turn of that.</summary>
+    public virtual void OnTopicRead(long position, ushort turn) => throw NotExpected("a position in a topic");
 }

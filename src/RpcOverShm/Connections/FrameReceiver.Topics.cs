@@ -48,10 +48,11 @@ internal sealed partial class FrameReceiver
                 call.OnTopicStart(topics.Open(TopicReference.Decode(copy), new TopicCall(_link, _sender, call)));
                 break;
             case FrameKind.TopicEnd:
-                call.OnTopicEnd(TopicReference.DecodePosition(copy));
+                call.OnTopicEnd(TopicReference.DecodeEnd(copy));
                 break;
             default:
-                call.OnTopicRead(TopicReference.DecodePosition(copy));
+                (long position, ushort turn) = TopicReference.DecodeRead(copy);
+                call.OnTopicRead(position, turn);
                 break;
         }
     }

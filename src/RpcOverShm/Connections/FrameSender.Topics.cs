@@ -7,25 +7,33 @@ internal sealed partial class FrameSender
 {
     /// <summary>
     /// Sends a frame among the messages of a call, or queues it behind them. Drops it if the call sends no messages any
-    /// more.
+    /// more. The task ends when it is written or dropped.
     /// </summary>
-    public void SendOfTopic(ConnectionCall call, FrameKind kind, ReadOnlySpan<byte> payload)
+    public Task SendOfTopicAsync(ConnectionCall call, FrameKind kind, ReadOnlySpan<byte> payload)
     {
-        bool isSent;
+        OutboundFrame? queued = null;
         using (SendGate.Scope scope = _gate.Enter())
         {
             if (CannotSendMessages(scope, call))
             {
-                return;
+                return s_dropped;
             }
 
-            isSent = _queue.TryWriteOrQueue(call, kind, FrameFlags.None, default, payload);
+            if (!_queue.TryGoFirst(call) || !_writer.TryWriteWhole(call, kind, FrameFlags.None, default, payload))
+            {
+                queued = OutboundFrame.Copy(kind, FrameFlags.None, default, payload);
+                _queue.Enqueue(call, queued);
+            }
+
             scope.PublishOrDeferOnExit();
         }
 
-        if (!isSent)
+        if (queued is null)
         {
-            SendReady();
+            return s_sent;
         }
+
+        SendReady();
+        return queued.WaitUntilFinishedAsync();
     }
 }

@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Topics;
@@ -10,10 +9,10 @@ internal sealed class TopicCall(PeerLink link, FrameSender sender, ConnectionCal
 {
     public ConnectionCall Call => call;
 
-    public override void Acknowledge(long position)
+    public override void Acknowledge(long position, ushort turn)
     {
-        Span<byte> bytes = stackalloc byte[sizeof(long)];
-        BinaryPrimitives.WriteInt64LittleEndian(bytes, position);
+        Span<byte> bytes = stackalloc byte[TopicReference.ReadBytes];
+        TopicReference.EncodeRead(bytes, position, turn);
         sender.Send(call, FrameKind.TopicRead, FrameFlags.None, default, bytes);
     }
 

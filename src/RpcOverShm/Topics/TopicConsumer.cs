@@ -4,7 +4,9 @@ namespace RpcOverShm.Topics;
 internal abstract class TopicConsumer
 {
     /// <summary>Tells the publisher that all records before the position were read.</summary>
-    public abstract void Acknowledge(long position);
+    /// <param name="position">The position.</param>
+    /// <param name="turn">The turn of the topic in its call.</param>
+    public abstract void Acknowledge(long position, ushort turn);
 
     /// <summary>Ends the connection, because the publisher has written what is not allowed.</summary>
     public abstract void OnViolation(Exception exception);

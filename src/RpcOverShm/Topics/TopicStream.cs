@@ -17,6 +17,7 @@ internal sealed class TopicStream : MessageSource
     private readonly PeerTopic _topic;
     private readonly TopicReader _reader;
     private readonly TopicSlowness _whenSlow;
+    private readonly ushort _turn;
     private readonly long _mostUntold;
     private IMessageWaiter? _waiter;
     private long _end = long.MaxValue;
@@ -32,6 +33,7 @@ internal sealed class TopicStream : MessageSource
         _owner = owner;
         _topic = topic;
         _whenSlow = start.WhenSlow;
+        _turn = start.Turn;
         _reader = new TopicReader(topic.Segment!, new TopicStart(start.Position, start.Sequence));
         _mostUntold = TopicLimits.UntoldBytes(topic.Segment!.Capacity);
         _acknowledged = start.Position;
@@ -93,7 +95,7 @@ internal sealed class TopicStream : MessageSource
 
         if (read >= 0)
         {
-            Consumer.Acknowledge(read);
+            Consumer.Acknowledge(read, _turn);
         }
 
         return isTaken;

@@ -157,7 +157,9 @@ internal static class MutantsOfTopics
         new("a topic's record ends before the tail", Reader,
             "length > _tail - _position || ", "", "topic, hostile publisher"),
         new("a topic's record is not too large", Reader,
-            "header.PayloadLength > _maxPayload", "header.PayloadLength > uint.MaxValue - 1", "topic, hostile publisher laps"),
+            "header.PayloadLength > _maxPayload",
+            "header.PayloadLength > uint.MaxValue - 1",
+            "topic, hostile publisher laps"),
         new(
             "a topic's header is read once", Reader,
             "_length = (int)header.PayloadLength;",

@@ -70,7 +70,8 @@ class MappedFile:
 class TopicStream:
     """The messages of a topic that belong to an answer."""
 
-    def __init__(self, file: MappedFile, when_slow: int, position: int, sequence: int):
+    def __init__(self, file: MappedFile, when_slow: int, turn: int, position: int, sequence: int):
+        self.turn = turn
         self._file = file.hold()
         self._when_slow = when_slow
         self._position = self._tail = self._told = position
@@ -185,7 +186,7 @@ class FileCall(Call):
                 self.messages.appendleft((taken[0], 0))
                 position = stream.untold()
                 if position is not None and self.status is None:
-                    self._files.write(TOPIC_READ, self.id, struct.pack("<q", position))
+                    self._files.write(TOPIC_READ, self.id, struct.pack("<qI", position, stream.turn))
             elif stream.is_at_end or self.status is not None:
                 self.skipped += stream.skipped
                 self._files.streams.remove(stream)
@@ -223,12 +224,12 @@ class FileCall(Call):
         if frame.kind == TOPIC_START:
             if len(frame.body) != 24 or self._open is not None:
                 raise Violation("a topic begins with another size, or before the end of the last one")
-            number, when_slow, position, sequence = struct.unpack("<IIqq", frame.body)
+            number, when_slow, turn, position, sequence = struct.unpack("<IHHqq", frame.body)
             is_mapped = number >= FIRST_TOPIC and number in self._files.files
             if not is_mapped or when_slow > SKIP or min(position, sequence) < 0:
                 raise Violation(f"topic {number} is read with {when_slow} from {position}")
             self.has_answer = self._has_message = True
-            self._open = TopicStream(self._files.files[number], when_slow, position, sequence)
+            self._open = TopicStream(self._files.files[number], when_slow, turn, position, sequence)
             self._files.streams.append(self._open)
             self.messages.append((self._open, 0))
             return

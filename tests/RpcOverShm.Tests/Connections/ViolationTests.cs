@@ -25,7 +25,7 @@ public class ViolationTests
         ["topic end"] = (
             new RawFrame(FrameKind.TopicEnd, s_living, Body: new byte[8]), "which only this side may send"),
         ["topic read, of no topic"] = (
-            new RawFrame(FrameKind.TopicRead, s_living, Body: new byte[8]), "which has none"),
+            new RawFrame(FrameKind.TopicRead, s_living, Body: new byte[12]), "which only this side may send"),
         ["topic dropped"] = (
             new RawFrame(FrameKind.TopicDropped), "on a connection without topics"),
         ["topic mapped"] = (
