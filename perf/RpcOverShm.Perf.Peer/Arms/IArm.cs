@@ -23,6 +23,9 @@ internal interface IArm
     /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
     bool IsLocal => false;
 
+    /// <summary>The publisher of messages for many readers, in the process that serves.</summary>
+    IFeed Feed => throw new NotSupportedException();
+
     /// <summary>Whether the mechanism has this form.</summary>
     bool Supports(LoadShape shape, CallerKind caller);
 
@@ -57,6 +60,19 @@ internal interface IArmClient
     Task<IDrain> OpenDrainAsync(CallerKind caller) => throw new NotSupportedException();
 
     IBatch OpenBatch() => throw new NotSupportedException();
+
+    /// <summary>Opens a subscription of the server's feed. From then on, the reader gets every message.</summary>
+    Task SubscribeAsync(FeedReader reader) => throw new NotSupportedException();
+}
+
+/// <summary>The server's way to many readers. One thread at a time: that of the orders.</summary>
+internal interface IFeed
+{
+    /// <summary>The readers that get what is published from now on.</summary>
+    int Subscribers { get; }
+
+    /// <summary>Publishes a message, which may be changed afterwards. Blocks while a reader is too slow.</summary>
+    void Publish(byte[] message);
 }
 
 /// <summary>
