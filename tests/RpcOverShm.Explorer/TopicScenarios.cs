@@ -21,6 +21,7 @@ internal static class TopicScenarios
         One("topic, lapped, large batch", 128, TopicRoles.Publisher("1", ["111110"], [1], []), TopicRoles.Skipping(7)),
         Two("topic, two lapped", 128, TopicRoles.Publisher("1111", ["1"], s_both, []), 5, 5),
         One("topic, space", 256, TopicRoles.Publisher("11111", ["1", "1"], [1], [1]), TopicRoles.Waiting(7)),
+        One("topic, full", 256, TopicRoles.Publisher("11111", ["11", "11"], [1], [1]), TopicRoles.Waiting(9)),
         One("topic, padding", 256, TopicRoles.Publisher("01111", ["11", "1"], [1], [1]), TopicRoles.Waiting(8)),
         Three(
             "topic, space, one waits", 256, TopicRoles.Publisher("11111", ["1"], s_both, [1]),

@@ -22,7 +22,7 @@ internal sealed record FeedOrder(long First, int Messages, int SizeBytes, int Ga
         line.Add(First).Add(Messages).Add(SizeBytes).Add(GapMilliseconds).Add(Subscribers);
 }
 
-/// <summary>What the publisher of a slice measured, in ticks of the clock that all processes share.</summary>
+/// <summary>The measurements of the publisher of a slice, in ticks of the clock that all processes share.</summary>
 /// <param name="FirstTick">The start of the first publication.</param>
 /// <param name="MeanTicks">The mean time of the calls that publish.</param>
 /// <param name="MedianTicks">Their median.</param>
@@ -36,7 +36,7 @@ internal sealed record FeedPublished(long FirstTick, long MeanTicks, long Median
         FeedTicks.Write(line.Add(FirstTick).Add(MeanTicks).Add(MedianTicks), Starts);
 }
 
-/// <summary>What the readers of one process got in a slice.</summary>
+/// <summary>The messages that the readers of one process got in a slice.</summary>
 /// <param name="Messages">The messages of all readers.</param>
 /// <param name="WrongBytes">The bytes that were wrong.</param>
 /// <param name="Gaps">How often a message was not the one after the last.</param>

@@ -10,7 +10,7 @@ internal sealed class FeedReaders
     private readonly List<FeedReader> _readers = [];
     private volatile FeedSlice? _slice;
 
-    /// <summary>What is published now; null before the first slice.</summary>
+    /// <summary>The slice that is published now; null before the first slice.</summary>
     public FeedSlice? Slice => _slice;
 
     /// <summary>Opens further subscriptions on the channel of a client, up to a number.</summary>

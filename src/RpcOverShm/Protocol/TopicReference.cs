@@ -13,8 +13,8 @@ namespace RpcOverShm.Protocol;
 ///      8     8  Position    of the first record
 ///     16     8  Sequence    of the first record
 /// </code>
-/// The frame TopicEnd has the position behind the last record, 8 bytes. The frame TopicRead has the position up to which
-/// the client has read, 8 bytes, and the turn, 4 bytes.
+/// The frame TopicEnd has the position behind the last record, 8 bytes. The frame TopicRead has the position up to
+/// which the client has read, 8 bytes, and the turn, 4 bytes.
 /// </summary>
 internal readonly record struct TopicReference(
     uint File, TopicSlowness WhenSlow, ushort Turn, long Position, long Sequence)

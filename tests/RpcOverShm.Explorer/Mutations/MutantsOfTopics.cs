@@ -75,7 +75,7 @@ internal static class MutantsOfTopics
             "a message leaves room for subscribers that wait", Writer,
             "EndOf((int)payload.Length) - minimumHead > _room",
             "EndOf((int)payload.Length) - minimumHead > _room + _capacity",
-            "topic, space"),
+            "topic, full"),
         new(
             "the newest record is never older than the oldest", Writer,
             "if (_tail - _publishedTail >= _maxUnpublished)",
