@@ -5,6 +5,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Retries;
 using RpcOverShm.Servers;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm;
 
@@ -202,6 +203,19 @@ public sealed class ShmChannelOptions
     /// <summary>Gets the loans of payloads to the server.</summary>
     public ShmLoanOptions Loans { get; } = new();
 
+    /// <summary>
+    /// Gets or sets the memory, in bytes, of the topics of the server that the channel maps for each connection; 0 for
+    /// none.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 256 MiB. The memory belongs to the server, which makes it once for all its clients; it is mapped
+    /// read-only. The messages of a topic that has no room within this come as those of any stream.
+    /// </remarks>
+    public long MaxTopicSize { get; set; } = ShmDefaults.MaxTopicSize;
+
+    /// <summary>Gets the handles in calls to and from the server.</summary>
+    public ShmHandleOptions Handles { get; } = new();
+
     /// <summary>Returns the checked settings of the connections.</summary>
     /// <param name="callbacks">The checked limits of callbacks; null if the channel offers no services.</param>
     /// <param name="logger">The channel's logger.</param>
@@ -209,10 +223,13 @@ public sealed class ShmChannelOptions
     internal ConnectionSettings ToConnectionSettings(ServerLimits? callbacks, ILogger logger)
     {
         OptionRanges.Between(0, PeerLimits.LargestMetadata, MaxMetadataSize, nameof(MaxMetadataSize));
+        OptionRanges.AtLeast(0, MaxTopicSize, nameof(MaxTopicSize));
         return Connect.ToConnectionSettings(
             ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(MaxMetadataSize, callbacks), logger) with
         {
             Loans = Loans.ToLoanLimits(logger),
+            MaxTopicBytes = HostSystem.IsSupported && HostSystem.Current.PassesHandlesLater ? MaxTopicSize : 0,
+            MaxHeldHandles = Handles.ToMaxHeld(logger),
         };
     }
 

@@ -18,6 +18,11 @@ internal static class ShmDefaults
     public const int MaxWaitingStreams = 128;
     public const int MaxPeerRingCapacity = 16 << 20;
     public const long MaxLoanConnectionSize = 256 << 20;
+    public const long MaxTopicSize = 256 << 20;
+    public const int TopicCapacity = 4 << 20;
+    public const int TopicMessages = 1024;
+    public const int MaxSubscribers = 10_000;
+    public const int MaxHeldHandles = 256;
     public const int MaxRetryAttempts = 5;
     public const long MaxRetryBufferSize = 16 << 20;
     public const long MaxRetryBufferPerCallSize = 1 << 20;

@@ -125,6 +125,9 @@ public sealed class ShmServerOptions
     /// <summary>Gets the loans of payloads to clients.</summary>
     public ShmLoanOptions Loans { get; } = new();
 
+    /// <summary>Gets the handles in calls to and from clients.</summary>
+    public ShmHandleOptions Handles { get; } = new();
+
     /// <summary>Returns the checked settings of the connections to an address.</summary>
     /// <exception cref="ArgumentException">An option is not allowed.</exception>
     internal ConnectionSettings ToConnectionSettings(RendezvousAddress address, ServerLimits limits, ILogger logger) =>
@@ -132,6 +135,8 @@ public sealed class ShmServerOptions
             address, ConnectionPurpose.Calls, Ring, Ring.ToPeerLimits(Limits.MaxMetadataSize, limits), logger) with
         {
             Loans = Loans.ToLoanLimits(logger),
+            MaxTopicBytes = HostSystem.IsSupported && HostSystem.Current.PassesHandlesLater ? long.MaxValue : 0,
+            MaxHeldHandles = Handles.ToMaxHeld(logger),
         };
 
     /// <summary>Returns the checked settings of the calls, with the checked limits.</summary>

@@ -60,6 +60,28 @@ internal static class Lies
                 ? [(long)RecordHeader.MovedKind << 32, 16 | ((long)RecordHeader.MovedKind << 32)]
                 : [];
 
+    /// <summary>Lies of the publisher of a topic: its positions, and the headers of its records.</summary>
+    public static IEnumerable<long> OfPublisher(int location, long present)
+    {
+        if (location == MemoryMap.Word(0, MemoryMap.Tail)
+            || location == MemoryMap.Word(0, MemoryMap.NewestRecord)
+            || location == MemoryMap.Word(0, MemoryMap.OldestRecord))
+        {
+            return Positions(present);
+        }
+
+        // The records of the scenarios are of 32 bytes: their headers have two pieces each, and the second a number.
+        int piece = location - s_map.Data(0, 0);
+        return piece < 0 || (present == 0 && piece != 1) ? []
+            : (piece & 3) == 0 ? Headers().Concat([Header(2, 8), Header(1, 8) | (1L << 40), Header(1, 8) | (1L << 48)])
+            : (piece & 3) == 1 ? [-1, 0, 1, present + 1, long.MaxValue]
+            : [];
+    }
+
+    /// <summary>Lies of process B that subscribes to a topic: its parked word.</summary>
+    public static IEnumerable<long> OfSubscriber(int location, long present) =>
+        location == MemoryMap.Word(1, MemoryMap.TopicParking) ? [0, 1, 2, 3, -1, 17, present + 2, Far | 1] : [];
+
     private static IEnumerable<long> Positions(long present) =>
     [
         0, -1, -16, 1, present + 1, present - 16, present + 8, present + 16, present + 64, present + 256, present + Far,
@@ -69,5 +91,7 @@ internal static class Lies
     private static IEnumerable<long> Headers() =>
         from length in s_lengths
         from kind in new byte[] { 0, 1, RecordHeader.MovedKind, RecordHeader.PaddingKind }
-        select length | ((long)kind << 32);
+        select Header(kind, length);
+
+    private static long Header(byte kind, uint length) => length | ((long)kind << 32);
 }

@@ -12,7 +12,8 @@ internal static class Scenarios
 {
     private const int RecordBytes = 32;
 
-    public static IReadOnlyList<Scenario> All { get; } = [.. Honest(), .. Crashes(), .. Hostile()];
+    public static IReadOnlyList<Scenario> All { get; } =
+        [.. Honest(), .. Crashes(), .. Hostile(), .. TopicScenarios.All];
 
     /// <summary>Scenarios with more records, roles and lies. Their states are many millions.</summary>
     public static IReadOnlyList<Scenario> Deep { get; } =
@@ -22,6 +23,7 @@ internal static class Scenarios
         Both("deep both directions", RecordRoles.Writer("1", "1"), 1, RecordRoles.Writer("1"), 2),
         Stream("deep stream", [112, 24, 24], 40),
         HostileWriter("deep hostile writer", "12", "0", VictimRoles.Reader(0, 3)) with { Pokes = 2 },
+        .. TopicScenarios.Deep,
     ];
 
     private static IEnumerable<Scenario> Honest()

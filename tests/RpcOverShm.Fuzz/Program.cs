@@ -21,6 +21,7 @@ internal static class Program
         ["trailer"] = () => new TrailerTarget(),
         ["metadata"] = () => new MetadataTarget(),
         ["ring"] = () => new RingTarget(),
+        ["topic-ring"] = () => new TopicRingTarget(),
         ["loans"] = () => new LoansTarget(),
         ["payload-field"] = () => new PayloadFieldTarget(),
         ["frames"] = () => new FramesTarget(),

@@ -44,7 +44,7 @@ internal sealed class InFlightCommands
         {
             try
             {
-                DescriptorPassing.Send(socket.SafeHandle, [0], file);
+                DescriptorPassing.Send(socket.SafeHandle, [0], [file]);
             }
             catch (Exception exception) when (exception is IOException or SegmentException)
             {

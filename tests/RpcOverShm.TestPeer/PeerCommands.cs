@@ -12,6 +12,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     private readonly ServeCommands _serve = new();
     private readonly CallCommands _call = new();
     private readonly LoanCommands _loan = new();
+    private readonly HandleCommands _handle = new();
     private readonly StreamCommands _stream = new();
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
@@ -90,6 +91,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         await _soak.DisposeAsync();
         await _call.DisposeAsync();
         await _loan.DisposeAsync();
+        await _handle.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
         await _trace.DisposeAsync();
@@ -102,6 +104,12 @@ internal sealed class PeerCommands : IAsyncDisposable
     private Func<string[], Task<string>>? Find(string name) => name switch
     {
         "serve-loans" => words => _serve.ServeLoansAsync(words[1], Place(words)),
+        "serve-handles" => words => _serve.ServeAsync(
+            words[1],
+            new ShmServerOptions { Listen = { RuntimeDirectory = Place(words) }, Handles = { AllowHandles = true } },
+            _handle.Build()),
+        "handle-channel" => words => _handle.OpenAsync(words[1], Place(words)),
+        "handle-calls" => words => _handle.BeginAsync(Number(words[1]), words[2]),
         "loan-channel" => words => _loan.OpenAsync(words[1], Place(words)),
         "loan-calls" => words => _loan.CallAsync(Number(words[1]), (byte)Number(words[2])),
         _ => _commands.GetValueOrDefault(name),

@@ -68,10 +68,14 @@ internal static class ArmCatalog
 
     /// <summary>
     /// The product in forms for one scenario alone: all user code on the pool, for Backlog; methods that block, for
-    /// Neighbours. They are in no table of arms.
+    /// Neighbours; feeds, for Feed.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [
+        new CallsArm("shm-topic", s_shm, new FeedCalls(isTopic: true)),
+        new CallsArm("shm-streams", s_shm, new FeedCalls(isTopic: false)),
+        new CallsArm("grpc-dotnet-streams", s_grpcDotnet, new FeedCalls(isTopic: false)),
+        new ZeroMqFeedArm(),
         new CallsArm("shm-protobuf-pool", new ShmTransport(isOnPool: true), s_generated),
         new CallsArm(
             "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),

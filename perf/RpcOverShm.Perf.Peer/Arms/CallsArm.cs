@@ -12,6 +12,8 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
 
     public int LargeObjectsFrom { get; init; }
 
+    public IFeed Feed => service.Feed;
+
     /// <summary>Streams are awaited only: a generated client has no blocking form of them.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) => shape switch
     {
@@ -36,6 +38,8 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
         public Task<IPump> OpenPumpAsync(CallerKind caller) => Task.FromResult(service.OpenPump(channel));
 
         public Task<IDrain> OpenDrainAsync(CallerKind caller) => Task.FromResult(service.OpenDrain(channel));
+
+        public Task SubscribeAsync(FeedReader reader) => service.SubscribeAsync(channel, reader);
 
         public IBatch OpenBatch() => new CallsBatch((ShmChannel)channel);
     }

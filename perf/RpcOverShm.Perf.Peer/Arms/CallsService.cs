@@ -28,4 +28,10 @@ internal abstract class CallsService
     public virtual IPump OpenPump(ChannelBase channel) => throw new NotSupportedException();
 
     public virtual IDrain OpenDrain(ChannelBase channel) => throw new NotSupportedException();
+
+    /// <inheritdoc cref="IArm.Feed"/>
+    public virtual IFeed Feed => throw new NotSupportedException();
+
+    /// <inheritdoc cref="IArmClient.SubscribeAsync"/>
+    public virtual Task SubscribeAsync(ChannelBase channel, FeedReader reader) => throw new NotSupportedException();
 }

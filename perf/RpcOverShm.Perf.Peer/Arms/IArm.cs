@@ -23,6 +23,9 @@ internal interface IArm
     /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
     bool IsLocal => false;
 
+    /// <summary>The publisher of messages for many readers, in the process that serves.</summary>
+    IFeed Feed => throw new NotSupportedException();
+
     /// <summary>Whether the mechanism has this form.</summary>
     bool Supports(LoadShape shape, CallerKind caller);
 
@@ -35,28 +38,14 @@ internal interface IArm
     IArmClient MakeClient(string place);
 }
 
-/// <summary>
-/// The client's end of an arm. Everything that it opens stays open until the process ends. An unsupported form throws
-/// <see cref="NotSupportedException"/>.
-/// </summary>
-internal interface IArmClient
+/// <summary>The server's way to many readers. One thread at a time: that of the orders.</summary>
+internal interface IFeed
 {
-    Task<IEcho> OpenEchoAsync(CallerKind caller) => throw new NotSupportedException();
+    /// <summary>The readers that get what is published from now on.</summary>
+    int Subscribers { get; }
 
-    /// <summary>
-    /// Opens an echo of a method that blocks before it answers (<see cref="ServedWork.Block"/>): each time of another
-    /// method, so that the server does not know it.
-    /// </summary>
-    IEcho OpenBlocking() => throw new NotSupportedException();
-
-    /// <summary>Returns a blocking call of a method that answers after so many milliseconds.</summary>
-    Action<int> OpenDelay() => throw new NotSupportedException();
-
-    Task<IPump> OpenPumpAsync(CallerKind caller) => throw new NotSupportedException();
-
-    Task<IDrain> OpenDrainAsync(CallerKind caller) => throw new NotSupportedException();
-
-    IBatch OpenBatch() => throw new NotSupportedException();
+    /// <summary>Publishes a message, which may be changed afterwards. Blocks while a reader is too slow.</summary>
+    void Publish(byte[] message);
 }
 
 /// <summary>

@@ -10,7 +10,11 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
 {
     private readonly StreamReader _requests = new(requests);
     private readonly StreamWriter _replies = new(replies) { AutoFlush = true };
+    private readonly FeedReaders _readers = new();
     private LoadRunner? _loads;
+    private Func<IArmClient>? _makeClient;
+    private IArmClient? _subscriber;
+    private IArm? _served;
 
     /// <summary>Reports that the process has started, and serves requests until there are no more.</summary>
     public void Run()
@@ -43,13 +47,14 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
         switch (verb)
         {
             case PeerVerbs.Serve:
-                IArm served = find(request.NextText());
-                answer.Add(served.ServeAsync(request.NextText()).GetAwaiter().GetResult());
+                _served = find(request.NextText());
+                answer.Add(_served.ServeAsync(request.NextText()).GetAwaiter().GetResult());
                 break;
             case PeerVerbs.Connect:
                 IArm arm = find(request.NextText());
                 string place = request.NextText();
                 _loads = new LoadRunner(() => arm.MakeClient(place));
+                _makeClient = () => arm.MakeClient(place);
                 break;
             case PeerVerbs.Call:
                 IArm called = find(request.NextText());
@@ -78,6 +83,28 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
                 break;
             case PeerVerbs.Facts:
                 RuntimeFacts.Collect().Write(answer);
+                break;
+            default:
+                CarryOutFeed(verb, request, answer);
+                break;
+        }
+    }
+
+    private void CarryOutFeed(string verb, LineReader request, LineWriter answer)
+    {
+        switch (verb)
+        {
+            case PeerVerbs.Publish when _served is not null:
+                FeedLoad.Run(FeedOrder.Read(request), _served.Feed).Write(answer);
+                break;
+            case PeerVerbs.Subscribe when _makeClient is not null:
+                _readers.Widen(_subscriber ??= _makeClient(), request.NextNumber());
+                break;
+            case PeerVerbs.Expect:
+                _readers.Expect(FeedOrder.Read(request));
+                break;
+            case PeerVerbs.Take:
+                _readers.Take().Write(answer);
                 break;
             default:
                 throw new InvalidOperationException($"The peer cannot '{verb}' now.");

@@ -36,6 +36,20 @@ internal static class PeerVerbs
     /// </summary>
     public const string Block = "block";
 
+    /// <summary>
+    /// Publish messages to all readers of the feed: "publish", and the order. The answer is the publisher's times.
+    /// </summary>
+    public const string Publish = "publish";
+
+    /// <summary>Read the server's feed by so many subscriptions, the open ones included: "subscribe COUNT".</summary>
+    public const string Subscribe = "subscribe";
+
+    /// <summary>Be told what will be published: "expect", and the order.</summary>
+    public const string Expect = "expect";
+
+    /// <summary>Wait until all readers have it. The answer is what they got.</summary>
+    public const string Take = "take";
+
     /// <summary>Report the memory and the threads of this process.</summary>
     public const string Footprint = "footprint";
 

@@ -120,6 +120,43 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         return Stopwatch.GetElapsedTime(0, done.Max(answer => answer.NextNumber()));
     }
 
+    /// <summary>
+    /// Has the first clients read the server's feed, so that there are so many readers: one for each client, or as many
+    /// for each.
+    /// </summary>
+    public Task SubscribeAsync(int subscribers)
+    {
+        LineWriter request = new LineWriter(PeerVerbs.Subscribe).Add(Math.Max(1, subscribers / clients));
+        return Task.WhenAll(_clients.Take(subscribers).Select(client => client.AskAsync(request, s_deadline)));
+    }
+
+    /// <summary>Carries out one slice of a feed. Every reader must have got every message right.</summary>
+    /// <exception cref="PeerException">It failed, or a message was lost, twice, in a wrong order or wrong.</exception>
+    public async Task<FeedResult> FeedAsync(FeedOrder order)
+    {
+        PeerProcess[] readers = [.. _clients.Take(order.Subscribers)];
+        await AskAllAsync(Told(PeerVerbs.Expect));
+        PeerSample[] before = await SampleAllAsync();
+        var published = FeedPublished.Read(await _server!.AskAsync(Told(PeerVerbs.Publish), s_deadline));
+        FeedTaken[] taken = [.. (await AskAllAsync(new LineWriter(PeerVerbs.Take))).Select(FeedTaken.Read)];
+        PeerSample[] after = await SampleAllAsync();
+        ResourceSample[] used = [.. after.Zip(before, (later, earlier) => (later - earlier).Used)];
+        var result = new FeedResult(order, published, taken, used[0], used.Skip(1).Aggregate((one, two) => one + two));
+        return result.Problem() is { } problem ? throw new PeerException($"In {label}, {problem}.") : result;
+
+        LineWriter Told(string verb)
+        {
+            var request = new LineWriter(verb);
+            order.Write(request);
+            return request;
+        }
+
+        Task<LineReader[]> AskAllAsync(LineWriter request) =>
+            Task.WhenAll(readers.Select(reader => reader.AskAsync(request, s_deadline)));
+
+        Task<PeerSample[]> SampleAllAsync() => Task.WhenAll(readers.Prepend(_server!).Select(SampleAsync));
+    }
+
     /// <summary>The memory and the threads of server and first client.</summary>
     public async Task<(FootprintSample Server, FootprintSample Client)> FootprintAsync() => (
         FootprintSample.Read(await _server!.AskAsync(new LineWriter(PeerVerbs.Footprint), s_deadline)),

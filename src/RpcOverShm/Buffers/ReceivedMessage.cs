@@ -27,6 +27,9 @@ internal struct ReceivedMessage
     // A value of _inArray: the array has the bytes before a shared piece.
     private const int BeforePiece = -2;
 
+    // A value of _inArray: no message, but the source of the next ones.
+    private const int OfSource = -3;
+
     private byte[]? _array;  // the only array, or the last of a chain
     private object? _more;   // the chain's last segment, which knows the first; an own array's reservation; or a piece
     private int _inArray;    // bytes in the last array, or Own or BeforePiece
@@ -84,6 +87,10 @@ internal struct ReceivedMessage
         };
     }
 
+    /// <summary>Returns the place of the messages that come from a source, whose owner it becomes.</summary>
+    public static ReceivedMessage From(MessageSource source) =>
+        new() { _array = [], _more = source, _inArray = OfSource };
+
     /// <summary>Copies bytes into arrays of which none is a large object.</summary>
     public static ReceivedMessage InChunks(in ReadOnlySequence<byte> bytes)
     {
@@ -111,6 +118,7 @@ internal struct ReceivedMessage
     {
         Own => Length,
         BeforePiece => _array!.Length + PieceBytes,
+        OfSource => PieceBytes,
         _ => Length + (_array?.Length ?? 0) - _inArray,
     };
 
@@ -118,6 +126,9 @@ internal struct ReceivedMessage
 
     /// <summary>Whether it ends with a piece of the peer's memory.</summary>
     public readonly bool IsLoaned => _inArray == BeforePiece;
+
+    /// <summary>The source of the next messages, if it is the place of one; else null.</summary>
+    public readonly MessageSource? Source => _inArray == OfSource ? (MessageSource)_more! : null;
 
     private readonly PooledSegment? Last => _more as PooledSegment;
 
@@ -172,10 +183,15 @@ internal struct ReceivedMessage
         return _array.AsMemory(_inArray, Math.Min(mostBytes, _array.Length - _inArray));
     }
 
-    /// <summary>Adds the bytes that the caller has written into <see cref="MakeRoom"/>'s result.</summary>
+    /// <summary>Returns the room for all bytes of a new message, whose array was made for them.</summary>
+    public readonly Span<byte> GetRoom(int bytes) => _array.AsSpan(0, bytes);
+
+    /// <summary>
+    /// Adds the bytes that the caller has written into the result of <see cref="MakeRoom"/> or <see cref="GetRoom"/>.
+    /// </summary>
     public void Advance(int bytes)
     {
-        _inArray += bytes;
+        _inArray += _inArray == Own ? 0 : bytes;
         Length += bytes;
     }
 
@@ -229,9 +245,9 @@ internal struct ReceivedMessage
             PooledSegment.Return(last);
         }
 
-        if (_inArray == BeforePiece)
+        if (_inArray is BeforePiece or OfSource)
         {
-            ((SharedPiece)_more!).Dispose();
+            ((IDisposable)_more!).Dispose();
             _array = _array!.Length == 0 ? null : _array;
         }
 

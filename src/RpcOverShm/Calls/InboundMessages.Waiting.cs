@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Sources;
+using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
 
 namespace RpcOverShm.Calls;
@@ -59,7 +60,8 @@ internal sealed partial class InboundMessages
         short version;
         using (_lock.Enter())
         {
-            if (_queue.Count > 0 || _isEnded)
+            bool isOfSource = _source is { IsAtEnd: false };
+            if (isOfSource ? _source!.HasNext : _queue.Count > 0 || _isEnded)
             {
                 return ValueTask.CompletedTask;
             }
@@ -74,6 +76,12 @@ internal sealed partial class InboundMessages
         }
 
         Grant(credit);
+        if (Volatile.Read(ref _source)?.TryWait(this) == false)
+        {
+            ((IMessageWaiter)this).OnMessages(); // it has come meanwhile
+            call.QueueUserCode();
+        }
+
         return new ValueTask(this, version);
     }
 

@@ -24,7 +24,7 @@ internal sealed partial class InboundMessages(
     bool isAlwaysRequested,
     PayloadAccessHint hint,
     BufferBudget? budget = null)
-    : IValueTaskSource
+    : IValueTaskSource, IMessageWaiter
 {
     // The place of a message in the queue, which may have room for twice as many, and the header of its array.
     private const int BytesPerMessage = 96;
@@ -61,14 +61,14 @@ internal sealed partial class InboundMessages(
     /// <summary>Whether all messages were taken and none follows.</summary>
     public bool IsAtEnd => IsEnded && IsEmpty;
 
-    /// <summary>Whether no complete message is queued.</summary>
+    /// <summary>Whether no complete message is queued, or is to come from a source.</summary>
     public bool IsEmpty
     {
         get
         {
             using (_lock.Enter())
             {
-                return _queue.Count == 0;
+                return _queue.Count == 0 && _source is null or { IsAtEnd: true };
             }
         }
     }
@@ -145,6 +145,11 @@ internal sealed partial class InboundMessages(
     /// <exception cref="ProtocolException">A message is incomplete.</exception>
     public void ThrowIfIncomplete()
     {
+        if (!_isAborted && _openSource is not null)
+        {
+            throw new ProtocolException("The peer ended a call before the topic that it reads.");
+        }
+
         if (!_isAborted && !_partial.IsEmpty)
         {
             throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
@@ -159,6 +164,7 @@ internal sealed partial class InboundMessages(
             _partial.Release();
             _charge.Shrink(_queuedBytes);
             _isEnded = true;
+            DropOpenSource();
             RecordWake();
         }
     }
@@ -175,7 +181,7 @@ internal sealed partial class InboundMessages(
             _partial.Release();
             while (_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
-                if (received.Bytes.IsLoaned)
+                if (received.Bytes.IsLoaned || received.Bytes.Source is not null)
                 {
                     (loaned ??= []).Add(received.Bytes);
                 }
@@ -191,14 +197,14 @@ internal sealed partial class InboundMessages(
         }
 
         loaned?.ForEach(static message => message.Release()); // not under the lock: this tells the peer
+        SetSource(null);
         if (isWoken)
         {
             call.QueueUserCode(); // Not run here: the aborting thread may hold any lock.
         }
     }
 
-    /// <summary>Takes the next message. Returns false if no complete message is queued.</summary>
-    public bool TryTake(out ReceivedMessage bytes)
+    private bool TryDequeue(out ReceivedMessage bytes)
     {
         long credit;
         using (_lock.Enter())

@@ -82,6 +82,35 @@ internal static class StatusMapping
         new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption),
         side);
 
+    /// <summary>The status of handles for a peer that takes none.</summary>
+    public static Status HandlesNotTaken => new(
+        StatusCode.FailedPrecondition,
+        "The other side takes no handles: set Handles.AllowHandles on both sides. Calls over other transports, and on "
+        + "Windows, carry none.");
+
+    /// <summary>The status of handles for a peer that leaves earlier ones unread.</summary>
+    public static Status HandlesNotRead => new(
+        StatusCode.ResourceExhausted,
+        "The handles could not be passed, because the other side has not read earlier ones yet. Make fewer calls with "
+        + "handles at a time.");
+
+    /// <summary>The status of handles of which one was closed too early.</summary>
+    public static Status HandleClosed => new(
+        StatusCode.Internal, "A handle was closed before it was sent. Keep handles open until their call has ended.");
+
+    /// <summary>Returns the status of handles that do not come, or were closed when they came.</summary>
+    public static Status HandlesMissing(HandleArrival arrival) => arrival switch
+    {
+        HandleArrival.Late => new Status(
+            StatusCode.Internal, "The other side has announced handles, and they did not come in time."),
+        HandleArrival.ConnectionEnded => new Status(
+            StatusCode.Unavailable, "The connection ended before the handles came."),
+        _ => new Status(
+            StatusCode.ResourceExhausted,
+            $"The handles were closed when they came: {LinkHandles.Option} for one connection is reached, or their "
+            + "call came too late. Take handles as soon as their call or message comes, or raise the limit."),
+    };
+
     /// <summary>Maps the end of a connection to the status of a call on it.</summary>
     public static Status FromClose(CloseReason reason) => reason.Kind switch
     {

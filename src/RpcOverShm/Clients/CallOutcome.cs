@@ -61,6 +61,11 @@ internal sealed class CallOutcome
     /// <summary>Returns this outcome with another status, for a response that is missing or unreadable.</summary>
     public CallOutcome With(in Status status) => new(status, _trailers, _isLocal, _cancelledBy);
 
+    /// <summary>Returns this outcome with the number of messages that were skipped, unless that is 0.</summary>
+    public CallOutcome WithSkipped(long messages) => messages == 0
+        ? this
+        : new(Status, [.. _trailers ?? [], SkippedTrailer.Of(messages)], _isLocal, _cancelledBy);
+
     /// <summary>Returns the exception that waiters for the call receive.</summary>
     /// <param name="isCancellationThrown">
     /// Whether a call that this side cancelled, or whose deadline passed, throws

@@ -70,6 +70,22 @@ internal abstract partial class ClientCall
         }
     }
 
+    public override void OnHandles(HandleSet? set)
+    {
+        if (IsFinished || Handles?.Received is not { } received)
+        {
+            set?.Close();
+        }
+        else if (set is null)
+        {
+            Finish(StatusMapping.HandlesMissing(HandleArrival.Refused), isCancel: true);
+        }
+        else
+        {
+            received.Add(set);
+        }
+    }
+
     public override void OnHeadTooLarge(FrameKind kind)
     {
         string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
@@ -272,6 +288,9 @@ internal abstract partial class ClientCall
     /// </summary>
     protected abstract bool EndsAtOnce(CallOutcome end);
 
+    /// <summary>The messages of topics that were left out, for the trailers.</summary>
+    protected virtual long Skipped => 0;
+
     private long MaxMetadataBytes => Connection!.OwnLimits.MaxMetadataBytes;
 
     // Both sides measure the same deadline, so the status is this side's own even if the server reports the deadline
@@ -302,7 +321,7 @@ internal abstract partial class ClientCall
 
         // The outcome is settled before _serverOutcome is set: from then on a failed write reports this end, and a
         // token, deadline or Dispose must not replace it.
-        bool isSettled = !hasMessage && EndsAtOnce(end) && TrySetOutcome(end);
+        bool isSettled = !hasMessage && EndsAtOnce(end) && TrySetOutcome(end.WithSkipped(Skipped));
         _serverOutcome = end;
         if (isSettled || !IsFinished)
         {

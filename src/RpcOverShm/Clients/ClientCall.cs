@@ -40,6 +40,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall, INe
 
     public override int Depth => Parent is { } parent ? parent.Depth + 1 : 0;
 
+    /// <summary>The handles that go with the call; null for most calls. Set before the call is started.</summary>
+    public CarriedHandles? Handles { get; set; }
+
     /// <summary>Called when all requests were sent. Completes when the user may go on.</summary>
     public virtual Task OnHalfClosedAsync() => Task.CompletedTask;
 

@@ -68,6 +68,14 @@ internal readonly record struct RequestHeadInputs(
             return false;
         }
 
+        long handles = 0;
+        if (call.Handles is { ToSend.Length: > 0 } carried
+            && HandlePassing.TryPass(connection, carried.ToSend, out handles) is { } notPassed)
+        {
+            call.FinishUnsent(notPassed);
+            return false;
+        }
+
         var content = new RequestHead
         {
             Method = FullName,
@@ -76,6 +84,7 @@ internal readonly record struct RequestHeadInputs(
             Host = Host,
             Encoding = Encoding,
             Parent = call.IsOneWay ? null : ParentOn(connection, call), // Nobody waits for a one-way call.
+            Handles = handles,
             Metadata = headers,
         };
         content.Encode(head);

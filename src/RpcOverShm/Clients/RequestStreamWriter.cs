@@ -19,7 +19,7 @@ internal sealed class RequestStreamWriter<TRequest>(
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
 
     int IMessagePartSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
-        started is { IsCompletedSuccessfully: true, Result: { } connection }
+        started is { IsCompletedSuccessfully: true, Result: { } connection } && WriteOptions is not CarriedHandles
             ? connection.Sender.SendPart(Call, FrameFlags.None, part, wholeLength)
             : 0;
 
@@ -70,8 +70,17 @@ internal sealed class RequestStreamWriter<TRequest>(
     private Marshaller<TRequest> EncodedMarshaller() => MessageEncoding.Writing(
         marshaller, MessageEncoding.MayCompress(WriteOptions), CompressionLevel.Fastest, limitBytes);
 
-    private Task<bool> Send(Connection? connection, PooledBufferWriter bytes) =>
-        connection?.Sender.SendMessageAsync(Call, FrameFlags.None, bytes) ?? s_dropped;
+    private Task<bool> Send(Connection? connection, PooledBufferWriter bytes)
+    {
+        if (connection is not null
+            && WriteOptions is CarriedHandles carried
+            && HandlePassing.Send(connection, Call, carried.ToSend) is { } problem)
+        {
+            Call.Finish(problem, isCancel: true);
+        }
+
+        return connection?.Sender.SendMessageAsync(Call, FrameFlags.None, bytes) ?? s_dropped;
+    }
 
     private async Task<bool> SendWhenStartedAsync(PooledBufferWriter bytes)
     {

@@ -7,7 +7,7 @@ namespace RpcOverShm.Clients;
 /// <summary>Reads the responses of a streaming call in order, one at a time.</summary>
 internal sealed class ResponseStreamReader<TResponse>(
     StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
-    : IAsyncStreamReader<TResponse>
+    : IAsyncStreamReader<TResponse>, ISkippingReader
     where TResponse : class
 {
     private static readonly Task<bool> s_true = Task.FromResult(true);
@@ -17,6 +17,9 @@ internal sealed class ResponseStreamReader<TResponse>(
     private bool _isTaking;
 
     public TResponse Current { get; private set; } = null!;
+
+    /// <summary>The messages of a topic that were left out, because this reader was too slow.</summary>
+    public long Skipped => inbound.Skipped;
 
     /// <summary>Whether a message that was taken may still prove to be unreadable.</summary>
     public bool IsTaking => Volatile.Read(ref _isTaking);
@@ -127,6 +130,11 @@ internal sealed class ResponseStreamReader<TResponse>(
             {
                 call.Finish(StatusMapping.FromUnreadableResponse(exception), isCancel: true);
             }
+        }
+
+        if (inbound.Failure is { } failure)
+        {
+            call.Finish(failure, isCancel: true);
         }
 
         return null;

@@ -116,6 +116,7 @@ internal sealed partial class ShmCallInvoker
         where TRequest : class
         where TResponse : class
     {
+        ThrowIfHandles(method, options);
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         if (_mode == CallMode.OneWay)
         {
@@ -155,6 +156,7 @@ internal sealed partial class ShmCallInvoker
             throw RecordFailedStart(method, NotInBatch("A blocking call cannot be recorded"));
         }
 
+        ThrowIfHandles(method, options);
         if (_starter.NeedsCredentials(options))
         {
             return BlockOnAsyncCall(this, method, host, options, request);
@@ -182,6 +184,17 @@ internal sealed partial class ShmCallInvoker
                 : new InvalidOperationException(
                     $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through "
                     + "the channel itself."));
+        }
+    }
+
+    /// <exception cref="InvalidOperationException">The options have handles.</exception>
+    private void ThrowIfHandles(IMethod method, in CallOptions options)
+    {
+        if (options.WriteOptions is CarriedHandles)
+        {
+            throw RecordFailedStart(method, new InvalidOperationException(
+                "Handles go with no one-way call and with no call of a batch; make others through the channel "
+                + "itself."));
         }
     }
 

@@ -182,7 +182,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
             started,
             inputs.Encoding is not null)
         {
-            WriteOptions = options.WriteOptions,
+            WriteOptions = CarriedHandles.PlainOf(options.WriteOptions),
         };
     }
 
@@ -192,7 +192,7 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         where TRequest : class
         where TResponse : class
     {
-        if (_starter.NeedsCredentials(options))
+        if (_starter.NeedsCredentials(options) || options.WriteOptions is CarriedHandles)
         {
             return BlockOnAsyncCall(this, method, host, options, request);
         }
@@ -211,6 +211,12 @@ internal sealed partial class ShmCallInvoker : CallInvoker
         if (_settings.Observer is not null)
         {
             call.Inspection ??= method.Inspect(options);
+        }
+
+        if (options.WriteOptions is CarriedHandles handles && call.Handles is null)
+        {
+            call.Handles = handles;
+            handles.Received?.Close(isLast: false); // what an earlier attempt got
         }
 
         if (_settings.YieldsInstance && !call.IsOneWay)

@@ -36,6 +36,8 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 
     public ResponseStreamReader<TResponse> Responses { get; }
 
+    protected override long Skipped => _inbound.Skipped;
+
     protected override ClientSettings Settings => _method.Settings;
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
@@ -76,8 +78,28 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
+    public override void OnTopicStart(MessageSource source)
+    {
+        if (IsFinished)
+        {
+            source.Dispose();
+            return;
+        }
+
+        OnAnyMessage();
+        _inbound.Add(source);
+    }
+
+    public override void OnTopicEnd(long position)
+    {
+        if (!IsFinished)
+        {
+            _inbound.EndSource(position);
+        }
+    }
+
     /// <summary>Settles the call with the server outcome, once the user has read all messages.</summary>
-    public void FinishAtEnd() => TrySettle(ServerOutcome!, isCancel: false);
+    public void FinishAtEnd() => TrySettle(ServerOutcome!.WithSkipped(Skipped), isCancel: false);
 
     /// <summary>Returns a task that completes when the call outcome is settled. Does not fail.</summary>
     public Task WhenFinishedAsync()

@@ -5,6 +5,7 @@ using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Systems;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Connections;
 
@@ -55,6 +56,12 @@ internal sealed class Connection : ICountedConnection
     /// <summary>The loans of the connection; null if its sides have not agreed on them.</summary>
     public LinkLoans? Loans => _link.Loans;
 
+    /// <summary>The topics that this server passes to the client; null if there are none.</summary>
+    public PassedTopics? PassedTopics => _link.PassedTopics;
+
+    /// <summary>The handles of the calls; null if the sides have not agreed on them.</summary>
+    public LinkHandles? Handles => _link.Handles;
+
     public Guid Id => _link.ConnectionId;
 
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
@@ -82,8 +89,6 @@ internal sealed class Connection : ICountedConnection
     public long UnreadBytes => _link.UnreadBytes;
 
     public long LentBytes => _link.Loans?.Lent.LentBytes ?? 0;
-
-    public long BorrowedBytes => _link.Loans?.Borrowed.HeldBytes ?? 0;
 
     /// <summary>The published bytes of the peer that this side has not released. Any thread may ask.</summary>
     public long UnreadIncomingBytes => _link.UnreadIncomingBytes;

@@ -14,7 +14,7 @@ namespace RpcOverShm.Connections;
 /// closes the connection. They mark pending user code on the call; the reading thread runs it inline or queues it after
 /// the record was released.
 /// </summary>
-internal abstract class ConnectionCall : IThreadPoolWorkItem
+internal abstract partial class ConnectionCall : IThreadPoolWorkItem
 {
     // A flag beside those of the pending user code: a thread pool item that will run the code is queued.
     private const int Queued = 1 << 30;
@@ -312,6 +312,11 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>Handles the next part of a message.</summary>
     public abstract void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags);
+
+    /// <summary>
+    /// Handles a set of handles of the peer, which the call then has; null if this side has closed them before.
+    /// </summary>
+    public abstract void OnHandles(HandleSet? set);
 
     /// <summary>Handles the half-close of an incoming call: no more messages follow.</summary>
     public virtual void OnHalfClose() => throw NotExpected("a half-close");

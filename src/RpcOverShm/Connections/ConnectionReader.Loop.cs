@@ -36,7 +36,9 @@ internal sealed partial class ConnectionReader
     private static readonly long s_maxRunTicks = Stopwatch.Frequency * MaxRunMicroseconds / 1_000_000;
 
     public override bool HasWork =>
-        (_ring.HasData && !HasBlockedCallers && _role.IsFree) || _sender.CanSendQueued;
+        (_ring.HasData && !HasBlockedCallers && _role.IsFree)
+        || _sender.CanSendQueued
+        || _topics is { HasReady: true };
 
     public override bool NeedsReader =>
         _role.IsFree
@@ -71,6 +73,11 @@ internal sealed partial class ConnectionReader
         }
 
         _sender.SendQueued();
+        if (_topics is not null && !RunTopics(me, _topics))
+        {
+            return false;
+        }
+
         long begun = 0;
         for (int records = 0; records < MaxRecordsPerRun;)
         {
@@ -128,12 +135,12 @@ internal sealed partial class ConnectionReader
         {
             // Another thread may hold the role to arm the ring for this loop. If the peer has already sent its
             // doorbell, it sends no second one. So the connection must stay active while the ring has data.
-            return !_ring.HasData;
+            return !_ring.HasData && _topics?.TryPark() != false;
         }
 
         try
         {
-            return Arm(WakeMethods.Doorbell);
+            return Arm(WakeMethods.Doorbell) && _topics?.TryPark() != false;
         }
         finally
         {
@@ -211,29 +218,6 @@ internal sealed partial class ConnectionReader
             _sender.FlushDeferred();
             _deferredNanoseconds = 0;
         }
-    }
-
-    protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
-
-    protected override MissedDoorbell? FindMissedDoorbell()
-    {
-        if (_sender.CanSendQueued)
-        {
-            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
-        }
-
-        if (!_ring.HasData || !_role.TryTake())
-        {
-            return null;
-        }
-
-        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData;
-        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
-        _role.Release();
-
-        // The role was taken and released for this check, so a reader must be ensured.
-        EnsureReader();
-        return isMissed ? missed : null;
     }
 
     /// <summary>

@@ -4,6 +4,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Connections;
 
@@ -25,6 +26,7 @@ internal sealed partial class ConnectionReader : EventSource
     private readonly ReaderRole _role;
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
+    private readonly PeerTopics? _topics; // null for all but clients of a server that has some
     private readonly SchedulingMode _mode;
     private readonly bool _hasSpareProcessor; // for the thread pool, beside those of the event loop and of the peer
     private readonly Action _onClosed;
@@ -52,6 +54,7 @@ internal sealed partial class ConnectionReader : EventSource
         _role = role;
         _receiver = receiver;
         _sender = sender;
+        _topics = link.PeerTopics;
         _mode = mode;
         _onClosed = onClosed;
         _alarm = link.RaiseLocalEvent;
@@ -154,6 +157,29 @@ internal sealed partial class ConnectionReader : EventSource
         }
 
         return false;
+    }
+
+    protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
+
+    protected override MissedDoorbell? FindMissedDoorbell()
+    {
+        if (_sender.CanSendQueued)
+        {
+            return new MissedDoorbell(IsForSpace: true, _link.Writer.HeadHint);
+        }
+
+        if (!_ring.HasData || !_role.TryTake())
+        {
+            return null;
+        }
+
+        bool isMissed = !_link.IsClosed && (_ring.ArmedFor & WakeMethods.Doorbell) != 0 && _ring.HasData;
+        var missed = new MissedDoorbell(IsForSpace: false, _ring.Position);
+        _role.Release();
+
+        // The role was taken and released for this check, so a reader must be ensured.
+        EnsureReader();
+        return isMissed ? missed : null;
     }
 
     /// <summary>

@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
@@ -8,8 +9,14 @@ internal sealed partial class FrameReceiver
 {
     /// <summary>Takes the frame of a connection that is no GoAway.</summary>
     /// <exception cref="ProtocolException">It is not allowed.</exception>
-    private void ReceiveLoanNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    private void ReceiveNews(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        if (IsOfTopic(frame))
+        {
+            ReceiveTopicNews(frame);
+            return;
+        }
+
         if (_link.Loans is not { Lent: { } lent } loans)
         {
             throw new ProtocolException(frame.Kind is FrameKind.Bytes or FrameKind.BytesEnd
@@ -24,7 +31,7 @@ internal sealed partial class FrameReceiver
                 lent.OnAnswer(frame.Argument, frame.Kind == FrameKind.FileMapped);
                 break;
             case FrameKind.Returned:
-                lent.TakeBack(CopyHead(payload)); // copied, because the peer could change it meanwhile
+                TakeBack(lent, payload);
                 break;
             case FrameKind.ReturnsWanted:
                 loans.Borrowed.OnWanted();
@@ -32,6 +39,20 @@ internal sealed partial class FrameReceiver
             default:
                 throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
         }
+    }
+
+    // Copied, because the peer could change it meanwhile; in parts, because it may have as many bytes as a record.
+    private static void TakeBack(LoanPool lent, ReadOnlySpan<byte> entries)
+    {
+        Span<byte> copy = stackalloc byte[FrameWriter.ReturnedBytes];
+        do
+        {
+            int length = Math.Min(entries.Length, copy.Length);
+            entries[..length].CopyTo(copy);
+            lent.TakeBack(copy[..length]);
+            entries = entries[length..];
+        }
+        while (!entries.IsEmpty);
     }
 
     /// <summary>Returns the message of a frame that refers to it. The caller releases it.</summary>

@@ -93,7 +93,7 @@ internal sealed partial class FrameReceiver
             }
             else
             {
-                ReceiveLoanNews(frame, payload);
+                ReceiveNews(frame, payload);
             }
 
             return null;
@@ -110,9 +110,9 @@ internal sealed partial class FrameReceiver
         {
             DispatchToCall(call, frame, payload);
         }
-        else if ((frame.Flags & FrameFlags.Loaned) != 0)
+        else
         {
-            Borrow(frame, payload).Release(); // its call has ended
+            DropLate(frame, payload);
         }
 
         return call;
@@ -175,43 +175,6 @@ internal sealed partial class FrameReceiver
         return call;
     }
 
-    /// <summary>
-    /// Receives a frame of an incoming one-way call. After the last one, further frames of the call are rejected.
-    /// </summary>
-    private void ReceiveOneWay(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
-    {
-        bool isWhole = (frame.Flags & FrameFlags.HalfClose) != 0;
-
-        // Set before the method starts, because the report of its failure reads it.
-        call.IsRequestKnownComplete = isWhole;
-        try
-        {
-            DispatchToCall(call, frame, payload);
-        }
-        catch
-        {
-            call.IsRequestKnownComplete = false; // The last frame is a violation, so the call ends with the connection.
-            throw;
-        }
-
-        if (isWhole || frame.Kind == FrameKind.Cancel)
-        {
-            _incoming.RejectFurtherFrames(call.Id);
-        }
-    }
-
-    /// <summary>Checks the kind of a later frame of a one-way call.</summary>
-    private static void CheckOneWayFrame(ConnectionCall call, in FrameHeader frame)
-    {
-        bool isWithoutSingle = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
-        if (isWithoutSingle || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
-        {
-            throw new ProtocolException(
-                $"The peer sent a {frame.Kind} frame for one-way call {call.Id}. Such a call has one message, "
-                + "with the flag Single, and no credit or half-close frame.");
-        }
-    }
-
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
         // Only the side that started a call may half-close it. The other side ends its messages with an End frame,
@@ -222,9 +185,10 @@ internal sealed partial class FrameReceiver
                 $"The peer sent a half-close of call {call.Id}, which only this side may send.");
         }
 
-        if (call.PartialHead is not null && frame.Kind is FrameKind.Message or FrameKind.MessageChunk)
+        if (call.PartialHead is not null
+            && frame.Kind is FrameKind.Message or FrameKind.MessageChunk or FrameKind.Handles)
         {
-            throw new ProtocolException($"The peer sent a message of call {call.Id} in the middle of its head.");
+            throw new ProtocolException($"The peer sent a {frame.Kind} of call {call.Id} in the middle of its head.");
         }
 
         switch (frame.Kind)
@@ -246,6 +210,12 @@ internal sealed partial class FrameReceiver
                 break;
             case FrameKind.Cancel:
                 call.OnCancel();
+                break;
+            case FrameKind.TopicStart or FrameKind.TopicEnd or FrameKind.TopicRead:
+                ReceiveOfTopic(call, frame.Kind, payload);
+                break;
+            case FrameKind.Handles:
+                call.OnHandles(NameHandles(payload));
                 break;
             default:
                 ReceiveHead(call, frame, payload);

@@ -10,9 +10,9 @@ namespace RpcOverShm.Connections;
 internal sealed partial class FrameSender
 {
     /// <summary>
-    /// Tells the peer what both halves of the loans have to tell. Any thread may call it, under no lock.
+    /// Tells the peer what loans and topics have to tell. Any thread may call it, under no lock.
     /// </summary>
-    private void SendLoanNews() => SendReady();
+    private void SendNews() => SendReady();
 
     /// <summary>
     /// Puts a reference in the place of a message's piece, if the peer can read that. Otherwise copies the piece, and
@@ -35,7 +35,6 @@ internal sealed partial class FrameSender
             return false;
         }
 
-        ProcessCounts.LentPayloads.Add();
         message.DetachPiece();
         reference.Encode(message.InsertFirst(LoanReference.SizeBytes));
         return true;

@@ -45,10 +45,7 @@ internal sealed partial class FrameSender
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
         _gate = new SendGate(link, role, _writer);
-        if (link.Loans is { } loans)
-        {
-            loans.SetOnNews(SendLoanNews);
-        }
+        link.SetOnNews(SendNews);
     }
 
     /// <summary>The calls that this side has started.</summary>

@@ -11,10 +11,10 @@ internal sealed partial class FrameWriter
     /// </summary>
     public const int MostReferenceBytes = MinPartBytes;
 
-    private const FrameFlags OfFirst = FrameFlags.Single | FrameFlags.Loaned;
+    /// <summary>The most bytes of a Returned frame of this side: 256 pieces. More go in further records.</summary>
+    public const int ReturnedBytes = 2048;
 
-    // Some 250 pieces; more go in further records.
-    private const int ReturnedBytes = 2048;
+    private const FrameFlags OfFirst = FrameFlags.Single | FrameFlags.Loaned;
 
     /// <summary>
     /// Writes a reference and the bytes before it as one record. Returns false, without effect, if it does not fit now.
@@ -23,9 +23,13 @@ internal sealed partial class FrameWriter
         GetNextRecordLength(call, flags, record.Length) == record.Length
         && TryWriteMessageRecord(call, flags, record, wholeLength, isLast: true);
 
-    /// <summary>Writes what the peer must know of loans, if anything. Returns false if the ring is full.</summary>
-    public bool TryWriteLoanNews() =>
-        link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed));
+    /// <summary>
+    /// Writes what the peer must know of loans and topics, if anything. Returns false if the ring is full.
+    /// </summary>
+    public bool TryWriteNews() =>
+        (link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed)))
+        && (link.PeerTopics is not { HasNews: true } topics || TryWriteAnswers(topics))
+        && (link.PassedTopics is not { HasNews: true } passed || TryWriteDropped(passed));
 
     private bool TryWriteWish(LoanPool lent)
     {

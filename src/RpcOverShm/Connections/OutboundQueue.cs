@@ -22,7 +22,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// their return go before it, so a peer that has read the frame has their memory.
     /// </summary>
     public bool TryGoFirst(ConnectionCall call) =>
-        _ready.Count == 0 && !call.Sending.HasQueued && writer.TryWriteLoanNews();
+        _ready.Count == 0 && !call.Sending.HasQueued && writer.TryWriteNews();
 
     /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
     public bool TryWriteOrQueue(
@@ -188,7 +188,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
             _control.Dequeue();
         }
 
-        return writer.TryWriteLoanNews();
+        return writer.TryWriteNews();
     }
 }
 

@@ -10,6 +10,7 @@ internal static class ProcessCounts
 {
     private static readonly UninterruptibleLock s_lock = new();
     private static readonly HashSet<ICountedConnection> s_connections = [];
+    private static long s_borrowedBytes;
 
     static ProcessCounts()
     {
@@ -53,13 +54,21 @@ internal static class ProcessCounts
         ]);
         Now(TelemetryNames.PayloadsLent, "By", "Memory that peers have on loan and have not returned.", () =>
             [new(Sum(static one => one.LentBytes))]);
+        Now(TelemetryNames.TopicSubscribers, "{stream}", "Response streams that read a topic.", () =>
+            [new(TopicSubscribers.Value)]);
+        Total(TelemetryNames.TopicMessages, "{message}", "Messages published to a topic with subscribers.", () =>
+            [new(TopicMessages.Value)]);
         Now(TelemetryNames.PayloadsBorrowed, "By", "Payloads of peers that are not disposed.", () =>
-            [new(Sum(static one => one.BorrowedBytes))]);
+            [new(Volatile.Read(ref s_borrowedBytes))]);
     }
 
     public static EventCount QueuedCalls { get; } = new();
 
     public static EventCount Sessions { get; } = new();
+
+    public static EventCount TopicSubscribers { get; } = new();
+
+    public static EventCount TopicMessages { get; } = new();
 
     public static EventCount RingGrowths { get; } = new();
 
@@ -103,6 +112,9 @@ internal static class ProcessCounts
         }
     }
 
+    /// <summary>Counts bytes of a peer that this process has on loan, also after the end of their connection.</summary>
+    public static void AddBorrowed(long bytes) => Interlocked.Add(ref s_borrowedBytes, bytes);
+
     private static long Sum(Func<ICountedConnection, long> count)
     {
         ICountedConnection[] connections;
@@ -139,7 +151,4 @@ internal interface ICountedConnection
 
     /// <summary>The memory of this side that the peer has on loan.</summary>
     long LentBytes { get; }
-
-    /// <summary>The bytes of the peer that this side has on loan.</summary>
-    long BorrowedBytes { get; }
 }

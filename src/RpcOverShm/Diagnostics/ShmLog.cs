@@ -139,6 +139,26 @@ internal static partial class ShmLog
         "Loans.AllowLoanedPayloads has no effect on this system: payloads are copied.")]
     public static partial void LoansNotSupported(ILogger logger);
 
+    /// <summary>Logs that the messages of a topic come one by one, because this side does not map it.</summary>
+    [LoggerMessage(
+        123,
+        LogLevel.Warning,
+        "Connection {ConnectionId} with {Peer}: the messages of a topic come one by one, because it "
+        + "is not mapped: {Reason}")]
+    public static partial void TopicNotMapped(ILogger logger, Guid connectionId, string peer, string reason);
+
+    /// <summary>Logs that the messages of a topic are written one by one, because it has no shared memory.</summary>
+    [LoggerMessage(
+        124,
+        LogLevel.Warning,
+        "The messages of a topic are copied for each client, because it has no shared memory: {Reason}")]
+    public static partial void TopicNotShared(ILogger logger, string reason);
+
+    /// <summary>Logs that the option for handles has no effect here.</summary>
+    [LoggerMessage(
+        125, LogLevel.Warning, "Handles.AllowHandles has no effect on this system: calls with handles fail.")]
+    public static partial void HandlesNotSupported(ILogger logger);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

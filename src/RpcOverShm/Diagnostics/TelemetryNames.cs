@@ -41,6 +41,8 @@ internal static class TelemetryNames
     public const string PayloadsSent = "rpcovershm.payloads.sent";
     public const string PayloadsLent = "rpcovershm.payloads.lent";
     public const string PayloadsBorrowed = "rpcovershm.payloads.borrowed";
+    public const string TopicSubscribers = "rpcovershm.topic.subscribers";
+    public const string TopicMessages = "rpcovershm.topic.messages";
     public const string LimitReached = "rpcovershm.limit.reached";
     public const string Option = "option"; // of LimitReached: the public option
     public const string Side = "side";     // of Connections: "client" or "server"

@@ -86,7 +86,7 @@ internal static class ClientHandshake
             own.ReleaseHandle();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(wire, address, unsent, timeout.Token).ConfigureAwait(false);
-            Handshake.RefuseHandlesUnlessLoans(wire, answer.Hello, settings);
+            Handshake.RefuseHandlesUnlessAgreed(wire, answer.Hello, settings);
             Check(answer.Hello, settings, id, address);
             T taken = take(new Answer(wire, own, signal, server, answer), settings);
             wire = null;

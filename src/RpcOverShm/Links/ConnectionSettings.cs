@@ -31,8 +31,17 @@ internal sealed record ConnectionSettings
     /// <summary>The limits of loans; null if this side takes part in none.</summary>
     public LoanLimits? Loans { get; init; }
 
+    /// <summary>The handles of calls that this side keeps for a connection; null if it takes none.</summary>
+    public int? MaxHeldHandles { get; init; }
+
     /// <summary>The features that this side offers or takes.</summary>
-    public uint Features => Loans is null ? 0 : Hello.LoansFeature;
+    public uint Features =>
+        (Loans is null ? 0 : Hello.LoansFeature)
+        | (MaxTopicBytes == 0 ? 0 : Hello.TopicsFeature)
+        | (MaxHeldHandles is null ? 0 : Hello.HandlesFeature);
+
+    /// <summary>The memory of topics that a client maps for a connection; not 0 for a server; 0 for none.</summary>
+    public long MaxTopicBytes { get; init; }
 
     /// <summary>Takes over the requests for the statistics of a listener; null if it has none.</summary>
     public Action<StatisticsRequest>? OnStatisticsWanted { get; init; }

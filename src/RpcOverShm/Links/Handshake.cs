@@ -63,11 +63,13 @@ internal static class Handshake
         receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeHandles()) : null;
 
     /// <summary>
-    /// Refuses handles after the peer's hello, unless both sides take part in loans, which pass some.
+    /// Refuses handles after the peer's hello, unless the sides have agreed on something that passes some: on loans, on
+    /// handles in calls, or, for a client, on topics.
     /// </summary>
-    public static void RefuseHandlesUnlessLoans(Wire wire, Hello hello, ConnectionSettings settings)
+    public static void RefuseHandlesUnlessAgreed(Wire wire, Hello hello, ConnectionSettings settings)
     {
-        if ((hello.Features & settings.Features & Hello.LoansFeature) == 0)
+        uint passing = Hello.KnownFeatures & ~(hello.Type == HelloType.Client ? Hello.TopicsFeature : 0);
+        if ((hello.Features & settings.Features & passing) == 0)
         {
             wire.RefuseHandles();
         }

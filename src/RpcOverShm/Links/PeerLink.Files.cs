@@ -6,8 +6,8 @@ using RpcOverShm.Systems;
 namespace RpcOverShm.Links;
 
 /// <content>
-/// The data files of loans: each is passed on the socket once, between doorbells, as a <see cref="FileNotice"/> with
-/// its descriptor.
+/// What passes the socket between doorbells: each data file of loans and each topic of a server, once, as a
+/// <see cref="FileNotice"/> with its descriptor, and the handles of calls, as a <see cref="HandleNotice"/> with theirs.
 /// </content>
 internal sealed partial class PeerLink
 {
@@ -37,15 +37,15 @@ internal sealed partial class PeerLink
     /// Takes the bytes of a notice at the start of those that have come, or the rest of one that has begun. Returns
     /// false if another message begins there.
     /// </summary>
-    /// <exception cref="ProtocolException">The notice is not allowed, or has not exactly one descriptor.</exception>
-    private bool TryReceiveFile(ref ReadOnlySpan<byte> bytes)
+    /// <exception cref="ProtocolException">The notice is not allowed, or has another number of descriptors.</exception>
+    private bool TryReceiveNotice(ref ReadOnlySpan<byte> bytes)
     {
         if (bytes.IsEmpty && _noticeBytes == 0)
         {
             return _passed.Count == 0 ? true : throw WrongPassing();
         }
 
-        if (Loans is null || (_noticeBytes == 0 && bytes[0] != FileNotice.Type))
+        if (_noticeBytes == 0 && !IsNotice(bytes[0]))
         {
             return _passed.Count == 0 ? false : throw WrongPassing();
         }
@@ -57,11 +57,44 @@ internal sealed partial class PeerLink
         if (_noticeBytes == _notice.Length)
         {
             _noticeBytes = 0;
-            PeerFile file = Loans.Borrowed.Add(FileNotice.Decode(_notice));
-            Loans.BeginMap(file, TakePassed());
+            OnNotice();
         }
 
         return true;
+    }
+
+    private bool IsNotice(byte type) =>
+        (type == FileNotice.Type && TakesFiles) || (type == HandleNotice.Type && Handles is not null);
+
+    private void OnNotice()
+    {
+        if (_notice[0] == HandleNotice.Type)
+        {
+            var notice = HandleNotice.Decode(_notice);
+            Handles!.Receive(notice, TakePassed(notice.Count));
+        }
+        else
+        {
+            OnFile(FileNotice.Decode(_notice), TakePassed(count: 1)[0]);
+        }
+    }
+
+    private void OnFile(FileNotice notice, SafeHandle handle)
+    {
+        if (notice.IsTopic && PeerTopics is not null)
+        {
+            PeerTopics.Add(notice, handle);
+        }
+        else if (!notice.IsTopic && Loans is not null)
+        {
+            PeerFile file = Loans.Borrowed.Add(notice);
+            Loans.BeginMap(file, handle);
+        }
+        else
+        {
+            ForeignHandles.Shared.Close(handle);
+            throw new ProtocolException($"The peer passed file {notice.Number}, of a kind that was not agreed on.");
+        }
     }
 
     // A notice is sent by one call, and the system takes so few bytes whole.
@@ -69,15 +102,15 @@ internal sealed partial class PeerLink
     {
         if (_noticeBytes > 0)
         {
-            throw new ProtocolException($"The peer passed a data file with {_noticeBytes} bytes of its notice.");
+            throw new ProtocolException($"The peer passed a descriptor with {_noticeBytes} bytes of its notice.");
         }
     }
 
-    private SafeHandle TakePassed()
+    private SafeHandle[] TakePassed(int count)
     {
-        SafeHandle handle = _passed.Count == 1 ? _passed[0] : throw WrongPassing();
+        SafeHandle[] handles = _passed.Count == count ? [.. _passed] : throw WrongPassing();
         _passed.Clear();
-        return handle;
+        return handles;
     }
 
     // A close that the peer can make last must not be left to the thread of the finalizers.
@@ -88,5 +121,6 @@ internal sealed partial class PeerLink
     }
 
     private ProtocolException WrongPassing() => new(
-        $"The peer passed {_passed.Count} descriptors; one comes with each data file, and none otherwise.");
+        $"The peer passed {_passed.Count} descriptors; one comes with each data file, as many as its notice says with "
+        + "the handles of a call, and none otherwise.");
 }

@@ -26,9 +26,13 @@ internal sealed partial class PeerLink
     // lets each socket take 208 KiB of this side's memory in the kernel.
     private const int MostUnreadBytes = 8 << 10;
 
-    private const int DrainBytes = 64;
+    // Enough for some 160 sets of handles.
+    private const int MostUnreadWithHandles = 64 << 10;
 
-    private readonly List<SafeHandle> _passed = []; // with data files, or by a hostile peer, after the handshake
+    // More messages than an honest peer can have unread, and a notice: no notice comes in two parts.
+    private const int DrainBytes = 256;
+
+    private readonly List<SafeHandle> _passed = []; // with files or handles, or by a hostile peer
     private HelloReceiver? _last; // of the refusal that is being received
     private long _rungAt = -1;    // the positions at the last ring
     private int _needlessRings;
@@ -154,7 +158,7 @@ internal sealed partial class PeerLink
             ReadOnlySpan<byte> rest = _noticeBytes == 0 ? other.TrimStart(DoorbellByte) : other;
             rings += other.Length - rest.Length;
             other = rest;
-            if (!TryReceiveFile(ref other))
+            if (!TryReceiveNotice(ref other))
             {
                 _last = new HelloReceiver(_wire, mostHandles: 0, other);
                 return false;
@@ -167,7 +171,7 @@ internal sealed partial class PeerLink
     private int Receive(Span<byte> buffer)
     {
         int received = _wire.Receive(buffer, _passed);
-        return _passed.Count == 0 || Loans is not null
+        return _passed.Count == 0 || TakesFiles || Handles is not null
             ? received
             : throw new ProtocolException("The peer passed a descriptor after the handshake.");
     }
@@ -180,7 +184,7 @@ internal sealed partial class PeerLink
         }
 
         // Both positions only grow, so their sum is the same only if neither has changed.
-        long at = Reader.Position + Writer.HeadHint;
+        long at = Reader.Position + Writer.HeadHint + (PeerTopics?.Wakes ?? 0);
         _needlessRings = at == _rungAt ? _needlessRings + count : Math.Max(0, count - 2);
         _rungAt = at;
         RequireNeed(_needlessRings);

@@ -8,6 +8,7 @@ using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Systems;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Links;
 
@@ -20,7 +21,7 @@ namespace RpcOverShm.Links;
 /// touches shared memory does so between <see cref="TryEnter"/> and <see cref="Leave"/>.
 /// </para>
 /// </summary>
-internal sealed partial class PeerLink
+internal sealed partial class PeerLink : ILinkMemory
 {
     private readonly Wire _wire;
     private readonly SharedSegment _own;
@@ -50,7 +51,7 @@ internal sealed partial class PeerLink
         uint features = 0)
     {
         _wire = wire;
-        wire.LimitUnread(MostUnreadBytes);
+        wire.LimitUnread((features & Hello.HandlesFeature) == 0 ? MostUnreadBytes : MostUnreadWithHandles);
         _own = own;
         _peer = peer;
         _signal = signal;
@@ -62,10 +63,7 @@ internal sealed partial class PeerLink
         IsAcceptor = isAcceptor;
         Writer = new RingWriter(own, peer) { OnGrowthWanted = BeginGrowth };
         Reader = new RingReader(own, peer);
-        if ((features & Hello.LoansFeature) != 0)
-        {
-            Loans = new LinkLoans(settings.Loans!, TryPassFile, _logger, connectionId, identity.ToString());
-        }
+        MakeParts(settings, features);
     }
 
     public ILogger Logger => _logger;
@@ -82,7 +80,10 @@ internal sealed partial class PeerLink
     public bool IsAcceptor { get; }
 
     /// <summary>The loans of the link; null if its sides have not agreed on them.</summary>
-    public LinkLoans? Loans { get; }
+    public LinkLoans? Loans { get; private set; }
+
+    /// <summary>The handles of calls; null if the sides of the link have not agreed on them.</summary>
+    public LinkHandles? Handles { get; private set; }
 
     /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
     public Action? OnUnmapped { get; set; }
@@ -344,6 +345,7 @@ internal sealed partial class PeerLink
     {
         if (Interlocked.Decrement(ref _users) == 0)
         {
+            PeerTopics?.Close(); // first: a stream that begins to wait touches the segment
             _own.Dispose();
             _peer.Dispose();
             _signal.Dispose();
@@ -353,6 +355,7 @@ internal sealed partial class PeerLink
             }
 
             Loans?.BeginClose();
+            Handles?.Close();
             OnUnmapped?.Invoke();
         }
     }

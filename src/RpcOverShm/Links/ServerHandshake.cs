@@ -26,7 +26,7 @@ internal static class ServerHandshake
         ConnectionPlaces places)
     {
         Hello hello = received.Hello;
-        Handshake.RefuseHandlesUnlessLoans(wire, hello, settings);
+        Handshake.RefuseHandlesUnlessAgreed(wire, hello, settings);
         if (hello.Type != HelloType.Client)
         {
             return Refuse(wire, settings, RefusalReason.BadHello, "A client's hello was expected.");

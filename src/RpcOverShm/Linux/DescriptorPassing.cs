@@ -19,37 +19,44 @@ internal static unsafe class DescriptorPassing
     // struct cmsghdr: length u64, level i32, type i32; descriptors of 4 bytes follow.
     private const int ControlHeaderBytes = 16;
 
-    /// <summary>More descriptors than any valid message carries. The kernel keeps those beyond them.</summary>
-    public const int MaxDescriptors = 8;
+    /// <summary>As many descriptors as a valid message carries at most. The kernel keeps those beyond them.</summary>
+    public const int MaxDescriptors = 16;
 
     /// <summary>
-    /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
-    /// message is far smaller than a socket buffer.
+    /// Sends the whole message in one system call, with the descriptors. The call never waits: a message is far smaller
+    /// than a socket buffer.
     /// </summary>
     /// <exception cref="IOException">
     /// The peer is gone, or the buffer is full nevertheless; HResult is the errno.
     /// </exception>
     /// <exception cref="SegmentException">The system lacks something, so a later call may succeed.</exception>
-    public static void Send(SafeHandle socket, ReadOnlySpan<byte> message, SafeHandle? descriptor)
+    /// <exception cref="ObjectDisposedException">The socket or a descriptor is closed.</exception>
+    public static void Send(SafeHandle socket, ReadOnlySpan<byte> message, IReadOnlyList<SafeHandle> descriptors)
     {
-        byte* control = stackalloc byte[ControlHeaderBytes + 8];
-        new Span<byte>(control, ControlHeaderBytes + 8).Clear();
-        bool isReferenced = false;
+        const int ControlBytes = ControlHeaderBytes + (MaxDescriptors * sizeof(int));
+        byte* control = stackalloc byte[ControlBytes];
+        new Span<byte>(control, ControlBytes).Clear();
+        int count = 0;
         try
         {
             fixed (byte* bytes = message)
             {
                 var vector = new LinuxNative.IoVector { Address = bytes, Length = (nuint)message.Length };
                 var header = new LinuxNative.MessageHeader { Vectors = &vector, VectorCount = 1 };
-                if (descriptor is not null)
+                var numbers = (int*)(control + ControlHeaderBytes);
+                for (bool isReferenced = false; count < descriptors.Count; count++, isReferenced = false)
                 {
-                    descriptor.DangerousAddRef(ref isReferenced);
-                    *(ulong*)control = ControlHeaderBytes + sizeof(int);
+                    descriptors[count].DangerousAddRef(ref isReferenced);
+                    numbers[count] = (int)descriptors[count].DangerousGetHandle();
+                }
+
+                if (count > 0)
+                {
+                    *(ulong*)control = (ulong)(ControlHeaderBytes + (count * sizeof(int)));
                     *(int*)(control + 8) = LinuxNative.SolSocket;
                     *(int*)(control + 12) = ScmRights;
-                    *(int*)(control + ControlHeaderBytes) = (int)descriptor.DangerousGetHandle();
                     header.Control = control;
-                    header.ControlLength = ControlHeaderBytes + 8;
+                    header.ControlLength = (nuint)((ControlHeaderBytes + (count * sizeof(int)) + 7) & ~7);
                 }
 
                 SendWhole(socket, &header, message.Length);
@@ -57,9 +64,9 @@ internal static unsafe class DescriptorPassing
         }
         finally
         {
-            if (isReferenced)
+            while (--count >= 0)
             {
-                descriptor!.DangerousRelease();
+                descriptors[count].DangerousRelease();
             }
         }
     }
@@ -146,7 +153,7 @@ internal static unsafe class DescriptorPassing
     private static Exception Failed(int errno, string why) => errno switch
     {
         LinuxNative.ErrnoETOOMANYREFS => new SegmentException(
-            "Cannot pass the shared memory to the other process: the processes of user "
+            "Cannot pass descriptors to the other process: the processes of user "
             + $"{LinuxNative.GetEffectiveUserId()} have as many descriptors on their way through sockets as "
             + "one of them may open (ETOOMANYREFS). Find the process of this user that sends descriptors "
             + "nobody receives, or raise the limit of open files (ulimit -n).")
@@ -155,6 +162,8 @@ internal static unsafe class DescriptorPassing
         },
         LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS =>
             new SegmentException($"Cannot write the rendezvous socket: {why}.") { IsShortage = true },
+        LinuxNative.ErrnoEBADF => new ObjectDisposedException(nameof(SafeHandle)),
+        LinuxNative.ErrnoEAGAIN => new WireFullException($"Cannot write the rendezvous socket: {why}.", errno),
         _ => new IOException($"Cannot write the rendezvous socket: {why}.", errno),
     };
 

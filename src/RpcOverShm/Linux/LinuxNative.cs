@@ -12,6 +12,7 @@ internal static unsafe partial class LinuxNative
 {
     public const int ErrnoEINTR = 4;
     public const int ErrnoEIO = 5;
+    public const int ErrnoEBADF = 9;
     public const int ErrnoEAGAIN = 11;
     public const int ErrnoEEXIST = 17;
     public const int ErrnoEINVAL = 22;

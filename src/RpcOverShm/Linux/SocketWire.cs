@@ -119,7 +119,7 @@ internal sealed unsafe class SocketWire : Wire
         EpollPoll.IsReadable(_socket.SafeHandle, timeoutMilliseconds);
 
     public override void Send(ReadOnlySpan<byte> message, IReadOnlyList<SafeHandle> handles) =>
-        DescriptorPassing.Send(_socket.SafeHandle, message, handles.Count == 0 ? null : handles[0]);
+        DescriptorPassing.Send(_socket.SafeHandle, message, handles);
 
     // Once the kernel refuses descriptors to this socket, and those sent before are read, one system call is enough.
     public override int Receive(Span<byte> buffer, List<SafeHandle> handles)

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Loans;
 
 /// <summary>A piece of a file of this side, which it writes and may lend to the peer any number of times.</summary>
@@ -15,6 +17,11 @@ internal sealed class LentPiece(LoanPool pool, LoanPlace place, int length)
     public void EndFrame(bool isSent)
     {
         pool.OnFrameEnded(place, isSent);
+        if (isSent)
+        {
+            ProcessCounts.LentPayloads.Add();
+        }
+
         EndUse();
     }
 

@@ -21,15 +21,21 @@ internal sealed class LinkLoans
     /// <param name="offer">
     /// Passes a file to the peer. Returns false if it cannot be passed now: the file is then dropped.
     /// </param>
+    /// <param name="beforeMaking">Called on the thread of a rent before that makes a file, which takes long.</param>
     /// <param name="logger">The logger of the link.</param>
     /// <param name="connectionId">The id of the link.</param>
     /// <param name="peer">The peer, for log entries.</param>
     public LinkLoans(
-        LoanLimits limits, Func<FileNotice, SafeHandle, bool> offer, ILogger logger, Guid connectionId, string peer)
+        LoanLimits limits,
+        Func<FileNotice, SafeHandle, bool> offer,
+        Action beforeMaking,
+        ILogger logger,
+        Guid connectionId,
+        string peer)
     {
         (_logger, _connectionId, _peer) = (logger, connectionId, peer);
         _quota = new LoanQuota(limits);
-        Lent = new LoanPool(_quota, offer, LogShortage) { OnLeaked = OnLeaked };
+        Lent = new LoanPool(_quota, offer, LogShortage) { OnLeaked = OnLeaked, BeforeMaking = beforeMaking };
         Borrowed = new PeerLoans(new LoanQuota(limits, isOfPeer: true)) { OnLeaked = OnLeaked };
     }
 

@@ -8,31 +8,52 @@ namespace RpcOverShm.Loans;
 /// <content>New files: made, passed to the peer, or dropped.</content>
 internal sealed partial class LoanPool
 {
-    // Under the lock for new files.
-    private LoanRent TryMakeFile(int blocks, long taken, out LoanPlace? place)
+    // Under the lock. Returns what there is instead of a piece, unless a file of so many bytes is made now. They are
+    // counted, and this thread is the only one that makes a file.
+    private LoanRent PlanFile(int blocks, out long size, out string? shortage)
     {
-        place = null;
-        long least = (long)blocks * LoanReference.BlockBytes;
-        int number = _files.Count;
-        if (number == FileNotice.MostFiles || least > FileNotice.LargestFile)
+        (size, shortage) = (0, null);
+        if (_isComplete || _isMaking || Stopwatch.GetTimestamp() < _notBefore)
         {
-            return Copied($"a connection has {FileNotice.MostFiles} files of at most {FileNotice.LargestFile} bytes.");
+            return LoanRent.Private;
         }
 
-        long last = number > 0 ? _files[^1].Memory.SizeBytes : 0;
+        long least = (long)blocks * LoanReference.BlockBytes;
+        if (_files.Count == FileNotice.MostFiles || least > FileNotice.LargestFile)
+        {
+            shortage =
+                $"a connection has {FileNotice.MostFiles} files of at most {FileNotice.LargestFile} bytes.";
+            return LoanRent.Private;
+        }
+
+        long last = _files.Count > 0 ? _files[^1].Memory.SizeBytes : 0;
         long wanted = Math.Max(Math.Max(SmallestFile, 2 * last), (long)BitOperations.RoundUpToPowerOf2((ulong)least));
-        long size = quota.Take(Math.Min(wanted, FileNotice.LargestFile), least, LoanReference.BlockBytes);
+        size = quota.Take(Math.Min(wanted, FileNotice.LargestFile), least, LoanReference.BlockBytes);
         if (size == 0)
         {
             // Only what is rented and not given back is the user's to change.
-            bool isRentedOut = least <= quota.PerConnection && taken + least > quota.PerConnection;
-            return isRentedOut ? LoanRent.LimitReached : Copied(quota.Describe());
+            if (least <= quota.PerConnection && SumUnderLock(static _ => true) + least > quota.PerConnection)
+            {
+                return LoanRent.LimitReached;
+            }
+
+            shortage = quota.Describe();
+            return LoanRent.Private;
         }
 
+        _isMaking = true;
+        return LoanRent.Private;
+    }
+
+    // Makes the file that was planned, and takes the first place in it; null if it could not be made or passed.
+    private LoanPlace? TryMakeFile(int blocks, long size)
+    {
         LoanFile? file = null;
+        LoanPlace? place = null;
         try
         {
-            file = TryCreate((uint)number, size);
+            BeforeMaking();
+            file = TryCreate(size);
             bool isPassed = file is not null && TryOffer(file);
             using (_lock.Enter())
             {
@@ -40,11 +61,11 @@ internal sealed partial class LoanPool
                 {
                     file!.IsPassed = true;
                     place = file.TryTake(blocks);
-                    return LoanRent.Piece;
+                    _isMaking = false;
                 }
             }
 
-            return LoanRent.Private;
+            return place;
         }
         finally
         {
@@ -62,25 +83,22 @@ internal sealed partial class LoanPool
         {
             _notBefore = Stopwatch.GetTimestamp() + (long)(PauseAfterFailure.TotalSeconds * Stopwatch.Frequency);
             _files.Remove(file!);
+            _isMaking = false;
         }
 
         file?.Memory.Dispose();
         quota.Give(size);
     }
 
-    private LoanRent Copied(string reason)
-    {
-        onShortage(reason);
-        return LoanRent.Private;
-    }
-
-    private LoanFile? TryCreate(uint number, long size)
+    private LoanFile? TryCreate(long size)
     {
         try
         {
-            var file = new LoanFile(number, HostSystem.Current.CreateMemory(size, size));
+            MappedMemory memory = HostSystem.Current.CreateMemory(size, size);
+            LoanFile file;
             using (_lock.Enter())
             {
+                file = new LoanFile((uint)_files.Count, memory);
                 _files.Add(file); // before the peer knows it, which may answer before this thread runs again
             }
 

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -18,10 +17,10 @@ internal sealed partial class LoanPool(
 
     private const long SmallestFile = 1 << 20;
 
-    // Taken for each rent, loan and return; and for a new file, which takes a millisecond for each 4 MiB or so.
+    // Taken for each rent, loan and return. Not while a file is made, which takes a millisecond for each 4 MiB or so.
     private readonly UninterruptibleLock _lock = new();
-    private readonly UninterruptibleLock _making = new();
     private readonly List<LoanFile> _files = []; // by number
+    private bool _isMaking; // a thread makes the next file
     private int _loans;   // of all places
     private volatile LoanWish _wish;
     private bool _isOver; // the link has ended
@@ -33,6 +32,9 @@ internal sealed partial class LoanPool(
 
     /// <summary>The time without new files after one that could not be made or passed.</summary>
     public TimeSpan PauseAfterFailure { get; init; } = TimeSpan.FromSeconds(1);
+
+    /// <summary>Called before the thread of a rent makes a file, which takes long.</summary>
+    public Action BeforeMaking { get; init; } = static () => { };
 
     /// <summary>Called, under no lock, when the peer must be asked. Set before the first file is made.</summary>
     public Action? OnWish { get; set; }
@@ -58,7 +60,10 @@ internal sealed partial class LoanPool(
         }
     }
 
-    /// <summary>Rents a piece, and makes a file for it if need be.</summary>
+    /// <summary>
+    /// Rents a piece, and makes a file for it if need be. Waits for no other thread: while that makes a file, there is
+    /// private memory.
+    /// </summary>
     /// <param name="length">The length in bytes, 1 or more.</param>
     /// <param name="piece">The piece.</param>
     /// <returns>
@@ -73,19 +78,27 @@ internal sealed partial class LoanPool(
         }
 
         int blocks = (int)(((long)length + LoanReference.BlockBytes - 1) / LoanReference.BlockBytes);
-        LoanPlace? place = TryTakePlace(blocks, out bool mayMakeFile, out _);
-        LoanRent result = LoanRent.Private;
-        if (place is null && mayMakeFile)
+        LoanPlace? place;
+        LoanRent result = LoanRent.Piece;
+        long newBytes = 0;
+        string? shortage = null;
+        using (_lock.Enter())
         {
-            using (_making.Enter())
+            place = TryTakePlace(blocks);
+            if (place is null)
             {
-                // Another thread may have made a file meanwhile.
-                place = TryTakePlace(blocks, out mayMakeFile, out long taken);
-                if (place is null && mayMakeFile)
-                {
-                    result = TryMakeFile(blocks, taken, out place);
-                }
+                result = PlanFile(blocks, out newBytes, out shortage);
             }
+        }
+
+        if (shortage is not null)
+        {
+            onShortage(shortage);
+        }
+
+        if (newBytes > 0)
+        {
+            place = TryMakeFile(blocks, newBytes);
         }
 
         if (place is null)
@@ -290,25 +303,20 @@ internal sealed partial class LoanPool(
         }
     }
 
-    private LoanPlace? TryTakePlace(int blocks, out bool mayMakeFile, out long taken)
+    // Under the lock.
+    private LoanPlace? TryTakePlace(int blocks)
     {
-        using (_lock.Enter())
+        foreach (LoanFile file in _files)
         {
-            taken = 0;
-            mayMakeFile = !_isComplete && Stopwatch.GetTimestamp() >= _notBefore;
-            foreach (LoanFile file in _files)
+            if (!_isOver
+                && file is { IsPassed: true, State: not LoanFileState.Refused }
+                && file.TryTake(blocks) is { } place)
             {
-                if (!_isOver
-                    && file is { IsPassed: true, State: not LoanFileState.Refused }
-                    && file.TryTake(blocks) is { } place)
-                {
-                    return place;
-                }
+                return place;
             }
-
-            taken = SumUnderLock(static _ => true);
-            return null;
         }
+
+        return null;
     }
 
     // Not under the lock: it takes a millisecond for some ten MiB.

@@ -152,6 +152,7 @@ internal sealed class PeerLoans(LoanQuota quota)
             _holds++;
             file.Holds++;
             HeldBytes += reference.Length;
+            ProcessCounts.AddBorrowed(reference.Length);
             return new BorrowedPiece(this, file, reference);
         }
     }
@@ -168,6 +169,7 @@ internal sealed class PeerLoans(LoanQuota quota)
             _holds--;
             file.Holds--;
             HeldBytes -= reference.Length;
+            ProcessCounts.AddBorrowed(-reference.Length);
             isUnmapped = _isOver && file.Holds == 0;
             isNews = !_isOver && EnqueueReturned(reference);
         }

@@ -52,4 +52,25 @@ internal enum FrameKind : byte
 
     /// <summary>Asks for the borrowed pieces that the peer has disposed and not given back yet.</summary>
     ReturnsWanted = 16,
+
+    /// <summary>
+    /// The next messages of a response stream are those of a topic. Payload: a TopicReference.
+    /// </summary>
+    TopicStart = 17,
+
+    /// <summary>
+    /// The messages of a topic end at a position, and others may follow. Payload: the position, 8 bytes.
+    /// </summary>
+    TopicEnd = 18,
+
+    /// <summary>A call has read a topic up to a position. Payload: the position, 8 bytes.</summary>
+    TopicRead = 19,
+
+    /// <summary>No call of this connection reads a topic any more. Argument: the number of its file.</summary>
+    TopicDropped = 20,
+
+    /// <summary>
+    /// Names handles that came on the socket, for the next message of its direction. Payload: their number, 8 bytes.
+    /// </summary>
+    Handles = 21,
 }

@@ -19,7 +19,7 @@ internal readonly record struct FrameRule(
         const FrameFlags More = FrameFlags.HeadContinues;
         const FrameFlags Last = FrameFlags.HalfClose;
         const FrameFlags First = FrameFlags.HalfClose | FrameFlags.Single | FrameFlags.Loaned;
-        var rules = new FrameRule[(int)FrameKind.ReturnsWanted + 1];
+        var rules = new FrameRule[(int)FrameKind.Handles + 1];
 
         Set(FrameKind.CallStart, Start, head: true, payload: true, argument: false, connection: false);
         Set(FrameKind.HeadChunk, More, head: true, payload: true, argument: false, connection: false);
@@ -37,6 +37,11 @@ internal readonly record struct FrameRule(
         Set(FrameKind.FileRefused, 0, head: false, payload: false, argument: true, connection: true);
         Set(FrameKind.Returned, 0, head: false, payload: true, argument: false, connection: true);
         Set(FrameKind.ReturnsWanted, 0, head: false, payload: false, argument: false, connection: true);
+        Set(FrameKind.TopicStart, 0, head: false, payload: true, argument: false, connection: false);
+        Set(FrameKind.TopicEnd, 0, head: false, payload: true, argument: false, connection: false);
+        Set(FrameKind.TopicRead, 0, head: false, payload: true, argument: false, connection: false);
+        Set(FrameKind.TopicDropped, 0, head: false, payload: false, argument: true, connection: true);
+        Set(FrameKind.Handles, 0, head: false, payload: true, argument: false, connection: false);
         return rules;
 
         void Set(FrameKind kind, FrameFlags flags, bool head, bool payload, bool argument, bool connection) =>

@@ -36,8 +36,14 @@ internal sealed record Hello
     /// <summary>The bit of <see cref="Features"/> for loans: messages that refer to memory of their sender.</summary>
     public const uint LoansFeature = 1;
 
-    /// <summary>The features that this build knows.</summary>
-    public const uint KnownFeatures = LoansFeature;
+    /// <summary>The bit of <see cref="Features"/> for topics: files of the server that a client maps.</summary>
+    public const uint TopicsFeature = 2;
+
+    /// <summary>The bit of <see cref="Features"/> for handles in calls.</summary>
+    public const uint HandlesFeature = 4;
+
+    /// <summary>The features that this build knows. With any of them, handles pass after the handshake.</summary>
+    public const uint KnownFeatures = LoansFeature | TopicsFeature | HandlesFeature;
 
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
     public const ulong MagicValue = 0x0A_4D_48_53_4F_43_50_52;

@@ -7,13 +7,14 @@ namespace RpcOverShm.Protocol;
 /// <summary>
 /// The head that starts a call: method, timeout, names and request metadata.
 /// <code>
-/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding, 32 parent; the rest zero
+/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding, 32 parent, 64 handles
 /// u16 length, method      full name with the leading slash, UTF-8
 /// i64 timeout             if flagged: in units of 100 ns, relative, above 0
 /// u16 length, codec       if flagged: the codec's name; absent means the method's own marshallers
 /// u16 length, host        if flagged
 /// u16 length, encoding    if flagged: each request message begins with a byte, 1 if compressed, else 0
 /// 16 bytes connection, u32 call   if flagged: the call whose method made this one
+/// i64 handles             if flagged: the number of the set that comes with the call
 /// metadata block          if flagged
 /// </code>
 /// The timeout is relative, so that it does not depend on wall clocks.
@@ -26,7 +27,9 @@ internal ref struct RequestHead
     private const byte HasHost = 8;
     private const byte HasEncoding = 16;
     private const byte HasParent = 32;
-    private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding | HasParent;
+    private const byte HasHandles = 64;
+    private const byte KnownFlags =
+        HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding | HasParent | HasHandles;
 
     // Limits the memory that a peer can make this process retain.
     private const int LongestKeptCodec = 64;
@@ -51,6 +54,9 @@ internal ref struct RequestHead
     /// <summary>The running call whose method made this one; null if not named.</summary>
     public ParentCall? Parent;
 
+    /// <summary>The number of the handles that come with the call; 0 for none.</summary>
+    public long Handles;
+
     public Metadata? Metadata;
 
     /// <summary>Whether the metadata was not read, because it exceeds the limit of the decoding.</summary>
@@ -67,7 +73,8 @@ internal ref struct RequestHead
             | (Codec is null ? 0 : HasCodec)
             | (Host is null ? 0 : HasHost)
             | (Encoding is null ? 0 : HasEncoding)
-            | (Parent is null ? 0 : HasParent));
+            | (Parent is null ? 0 : HasParent)
+            | (Handles == 0 ? 0 : HasHandles));
         to.WriteByte(flags);
         to.WriteUInt16(checked((ushort)Method.Length));
         to.Write(Method);
@@ -92,6 +99,11 @@ internal ref struct RequestHead
         }
 
         Parent?.Encode(to);
+        if (Handles != 0)
+        {
+            to.WriteInt64(Handles);
+        }
+
         if (Metadata is not null)
         {
             MetadataCodec.Encode(to, Metadata);
@@ -124,6 +136,7 @@ internal ref struct RequestHead
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
         head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
         head.Parent = (flags & HasParent) != 0 ? ParentCall.Decode(ref from) : null;
+        head.Handles = (flags & HasHandles) != 0 ? from.ReadInt64() : 0;
         head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from, limitBytes) : null;
         head.IsMetadataTooLarge = (flags & HasMetadata) != 0 && head.Metadata is null;
         from.End("a request head");

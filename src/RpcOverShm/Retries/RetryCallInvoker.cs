@@ -136,7 +136,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         return new RetriedRequestWriter<TRequest, TResponse>(
             call, method, method.RequestMarshallerOf(inspection, isStream: true))
         {
-            WriteOptions = options.WriteOptions,
+            WriteOptions = CarriedHandles.PlainOf(options.WriteOptions),
         };
     }
 

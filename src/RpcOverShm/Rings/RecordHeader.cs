@@ -41,6 +41,15 @@ internal readonly struct RecordHeader(
     /// <summary>A number; the kind defines its meaning.</summary>
     public readonly uint Argument = argument;
 
+    /// <summary>Returns the header that two words of a ring hold.</summary>
+    public static RecordHeader FromWords(ulong first, ulong second) => new(
+        (uint)first,
+        (byte)(first >> 32),
+        (byte)(first >> 40),
+        (ushort)(first >> 48),
+        (uint)second,
+        (uint)(second >> 32));
+
     /// <summary>Returns a record's bytes in the ring. 64 bits, so that a hostile length cannot overflow.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long RecordLength(long payloadLength) => (SizeBytes + payloadLength + 15) & ~15L;

@@ -300,13 +300,7 @@ internal sealed unsafe class RingReader
 
         // SYNC ring-tail: likewise.
         ulong second = SharedMemoryOrder.ReadAcquire(ref *(ulong*)(place + 8));
-        return new RecordHeader(
-            (uint)first,
-            (byte)(first >> 32),
-            (byte)(first >> 40),
-            (ushort)(first >> 48),
-            (uint)second,
-            (uint)(second >> 32));
+        return RecordHeader.FromWords(first, second);
     }
 
     private RingCorruptedException Corrupted(string what) =>

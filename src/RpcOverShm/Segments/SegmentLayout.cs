@@ -15,6 +15,7 @@ namespace RpcOverShm.Segments;
 ///    256     8  ParkedForSpace    owner         peer: whether the owner sleeps until its ring has space
 ///    384     8  Head              owner         peer: position up to which the owner has read the peer's ring
 ///    512     8  ParkedForData     owner         peer: whether the owner sleeps until the peer's ring has data
+///    640     8  TopicParking     owner         peer: whether the owner sleeps until a topic of the peer has messages
 ///   4096     n  first ring        owner         peer
 /// 4096+n     m  second ring       owner         peer, after the record that says that the owner has moved there
 /// </code>
@@ -66,6 +67,9 @@ internal struct SegmentLayout
 
     [FieldOffset(512)]
     public long ParkedForData;
+
+    [FieldOffset(640)]
+    public long TopicParking;
 
     /// <summary>Returns the size of the ring with which a segment of this capacity begins.</summary>
     public static long FirstRingCapacity(long ringCapacity) => Math.Min(ringCapacity, FirstRingBytes);

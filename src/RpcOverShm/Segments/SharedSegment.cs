@@ -47,6 +47,12 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// </summary>
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
+    /// <summary>
+    /// A number that differs each time that the owner, a client, begins to sleep for messages of topics, with bit 0
+    /// set while it sleeps. Only the owner writes it.
+    /// </summary>
+    public ref long TopicParking => ref Header->TopicParking;
+
     /// <summary>The first byte of the first ring.</summary>
     public byte* Data => (byte*)_address + SegmentLayout.HeaderSizeBytes;
 

@@ -30,6 +30,9 @@ internal abstract class MethodHandler
     /// <summary>Whether the calls of one client to the method's service start in their order.</summary>
     public bool IsOrdered { get; init; }
 
+    /// <summary>Whether the messages of each call are shown to an observer.</summary>
+    public bool IsInspected { get; protected init; }
+
     /// <summary>Decides whether the method runs inline, from the cost of its earlier runs.</summary>
     public InlineBudget InlineBudget { get; } = new();
 

@@ -28,6 +28,34 @@ internal sealed class ResponseStreamWriter<TResponse>(
         set => context.WriteOptions = value;
     }
 
+    public ServerCall Call => call;
+
+    /// <summary>
+    /// The marshaller of all messages, which a topic may use for those of other calls too; null if each call has one of
+    /// its own, because of an encoding or an inspector.
+    /// </summary>
+    public Marshaller<TResponse>? TopicMarshaller =>
+        call.MayEncodeResponse || call.Handler.IsInspected ? null : marshaller;
+
+    /// <summary>Begins the messages of a topic, until the result is disposed.</summary>
+    /// <exception cref="InvalidOperationException">The call has ended, or a write is in progress.</exception>
+    public IDisposable BeginTopic()
+    {
+        if (Interlocked.Exchange(ref _isWriting, 1) != 0)
+        {
+            throw new InvalidOperationException(
+                "Can't subscribe to the topic because the previous write is in progress.");
+        }
+
+        if (_isCompleted)
+        {
+            Volatile.Write(ref _isWriting, 0);
+            throw new InvalidOperationException("Can't subscribe to the topic because the request is complete.");
+        }
+
+        return new Writing(this);
+    }
+
     public Task WriteAsync(TResponse message) => WriteAsync(message, CancellationToken.None);
 
     public Task WriteAsync(TResponse message, CancellationToken cancellationToken)
@@ -118,6 +146,11 @@ internal sealed class ResponseStreamWriter<TResponse>(
         _hasSentPart = false;
         try
         {
+            if (WriteOptions is CarriedHandles carried)
+            {
+                call.SendHandles(carried.ToSend);
+            }
+
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
                     call.PrepareMarshaller(marshaller, WriteOptions),
@@ -160,5 +193,10 @@ internal sealed class ResponseStreamWriter<TResponse>(
         {
             Volatile.Write(ref _isWriting, 0);
         }
+    }
+
+    private sealed class Writing(ResponseStreamWriter<TResponse> writer) : IDisposable
+    {
+        public void Dispose() => Volatile.Write(ref writer._isWriting, 0);
     }
 }

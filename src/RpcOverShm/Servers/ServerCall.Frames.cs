@@ -20,7 +20,7 @@ internal sealed partial class ServerCall
         MethodName = _handler?.FullName ?? Encoding.UTF8.GetString(request.Method);
         RequestMark = MessageEncoding.MarkOf(request.Encoding);
         CallTicket? ticket = IsOneWay || request.Parent is null ? null : owner.CreateNestedTicket(this, request.Parent);
-        if (Admit(_handler, request, message.Length, ticket) is { } refusal)
+        if ((NameHandles(request.Handles) ?? Admit(_handler, request, message.Length, ticket)) is { } refusal)
         {
             RefuseAtStart(refusal);
             return;
@@ -263,6 +263,7 @@ internal sealed partial class ServerCall
         }
 
         EndOnce(trailer);
+        Handles?.Close();
     }
 
     /// <summary>

@@ -158,6 +158,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public void OnMethodReturned()
     {
         _request.Release();
+        Handles?.Close();
         RemoveMethod();
     }
 
@@ -167,6 +168,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public void ReleaseWithoutStart()
     {
         _request.Release();
+        Handles?.Close();
         owner.OnCallNeverStarted(this);
     }
 

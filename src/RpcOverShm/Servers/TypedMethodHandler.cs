@@ -27,6 +27,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         : base(method, PayloadAccessHint.Of<TRequest>())
     {
         _observer = observer;
+        IsInspected = observer is not null;
         _isResponseStream = method.Type is MethodType.ServerStreaming or MethodType.DuplexStreaming;
         _invoke = handler switch
         {

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Systems;
@@ -53,8 +52,8 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// <summary>The number of closes that are in progress.</summary>
     public int Closing => Volatile.Read(ref _closing);
 
-    /// <summary>Closes what a peer has passed. Returns at once.</summary>
-    public void Close(SafeHandle handle) => Add(handle);
+    /// <summary>Closes what a peer has passed, by a dispose of it. Returns at once.</summary>
+    public void Close(IDisposable handle) => Add(handle);
 
     /// <summary>Closes what clients may have passed something to, such as a door. Returns at once.</summary>
     public void Close(Watchable watched) => Add(watched);

@@ -26,6 +26,16 @@ internal static class SharedMemoryOrder
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong ReadAcquire(ref readonly ulong bytes) => Volatile.Read(in bytes);
 
+    /// <summary>
+    /// Copies bytes that their writer may be changing, so that the copy may be torn. All of its loads come before later
+    /// loads: those of the word that tells whether it is.
+    /// </summary>
+    public static unsafe void Copy(byte* source, Span<byte> copy)
+    {
+        new ReadOnlySpan<byte>(source, copy.Length).CopyTo(copy);
+        Volatile.ReadBarrier();
+    }
+
     /// <summary>Stores a word with release order: after earlier accesses, not ordered before later loads.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void WriteRelease(ref long word, long value) => Volatile.Write(ref word, value);

@@ -11,13 +11,25 @@ internal sealed unsafe class RoleContext(RoleRun run)
     private readonly bool _hasEvents = run.HasEvents;
     private PeerLink? _link;
 
-    public SharedSegment Own { get; } = new(run.AddressOf(isOwn: true), run.Map);
+    public SharedSegment Own { get; } = new(run.AddressOf(run.Process), run.Map);
 
-    public SharedSegment Peer { get; } = new(run.AddressOf(isOwn: false), run.Map);
+    public SharedSegment Peer { get; } = new(run.AddressOf(run.Process == 0 ? 1 : 0), run.Map);
+
+    /// <summary>The segment of the topic, which process 0 publishes.</summary>
+    public TopicSegment Topic { get; } = new(run.AddressOf(0), run.Map);
 
     public PeerLink Link => _link ??= new PeerLink(Own, Peer, run);
 
     public int Process => run.Process;
+
+    /// <summary>Returns the segment of a process that subscribes to the topic.</summary>
+    public SharedSegment SegmentOf(int process) => new(run.AddressOf(process), run.Map);
+
+    /// <summary>Sleeps until another process wakes this one; see <see cref="Scenario.HasBells"/>.</summary>
+    public void Sleep() => run.Perform(new Op(OpKind.Sleep, BellOf(run.Process)));
+
+    /// <summary>Wakes a process, by a byte on its socket.</summary>
+    public void Wake(int process) => run.Perform(new Op(OpKind.Wake, BellOf(process)));
 
     /// <summary>The role's own local variables, in one number.</summary>
     public long Progress { get; set; }
@@ -87,6 +99,9 @@ internal sealed unsafe class RoleContext(RoleRun run)
     /// <summary>Returns a private field of an object under test.</summary>
     public static long Field(object item, string name) =>
         Convert.ToInt64(item.GetType().GetField(name, BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(item));
+
+    // Any word of the process's own: it names the bell.
+    private static int BellOf(int process) => MemoryMap.Word(process, 0);
 
     public ulong Fingerprint()
     {

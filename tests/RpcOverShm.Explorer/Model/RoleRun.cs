@@ -34,9 +34,9 @@ internal sealed unsafe class RoleRun : IDisposable
     public RoleRun(Scenario scenario)
     {
         _scenario = scenario;
-        _map = new MemoryMap(scenario.Capacity, scenario.SecondCapacity);
+        _map = new MemoryMap(scenario.Capacity, scenario.SecondCapacity, scenario.HasTopic ? 1 : 2);
         _stride = SharedSegment.HeaderBytes + scenario.Capacity + scenario.SecondCapacity + Guard;
-        _block = (byte*)NativeMemory.AlignedAlloc((nuint)(2 * _stride), Guard);
+        _block = (byte*)NativeMemory.AlignedAlloc((nuint)(MemoryMap.Processes * _stride), Guard);
         _shadow = new long[_map.Pieces];
     }
 
@@ -52,8 +52,8 @@ internal sealed unsafe class RoleRun : IDisposable
 
     public void Dispose() => NativeMemory.AlignedFree(_block);
 
-    /// <summary>Returns the address of a segment in the role's view: its own, or its peer's.</summary>
-    public byte* AddressOf(bool isOwn) => _block + (isOwn ? 0 : _stride);
+    /// <summary>Returns the address of a segment in the role's view.</summary>
+    public byte* AddressOf(int segment) => _block + (segment * _stride);
 
     /// <summary>Runs the role up to the first step that the log of this state does not contain.</summary>
     public RoleState Run(RoleSpec role, RoleState state)
@@ -165,19 +165,20 @@ internal sealed unsafe class RoleRun : IDisposable
     }
 
     /// <summary>Whether the address is in a segment, and not in private memory.</summary>
-    public bool IsShared(void* address) => (byte*)address >= _block && (byte*)address < _block + (2 * _stride);
+    public bool IsShared(void* address) =>
+        (byte*)address >= _block && (byte*)address < _block + (MemoryMap.Processes * _stride);
 
     /// <summary>Returns the location of a word, or of eight bytes of ring data.</summary>
     public int LocationOf(void* address)
     {
         long offset = (byte*)address - _block;
-        if (offset < 0 || offset >= 2 * _stride)
+        if (offset < 0 || offset >= MemoryMap.Processes * _stride)
         {
             // The only other word whose address the code takes is the counter of local events.
             return MemoryMap.Private(_role.Process, MemoryMap.LocalEvents);
         }
 
-        int segment = offset < _stride ? _role.Process : 1 - _role.Process;
+        int segment = (int)(offset / _stride);
         int inside = (int)(offset % _stride);
         if (inside < SharedSegment.HeaderBytes)
         {
@@ -185,14 +186,19 @@ internal sealed unsafe class RoleRun : IDisposable
         }
 
         int piece = (inside - SharedSegment.HeaderBytes) / sizeof(long);
-        return inside % sizeof(long) == 0 && piece < _map.Pieces
+        return inside % sizeof(long) == 0 && piece < _map.Pieces && segment < _map.Rings
             ? _map.Data(segment, piece)
             : throw new ModelViolationException($"An access {inside - SharedSegment.HeaderBytes} bytes into the ring.");
     }
 
-    private Span<long> OwnData => new(_block + SharedSegment.HeaderBytes, _map.Pieces);
+    private Span<long> OwnData => DataOf(_role.Process);
 
-    private Span<long> PeerData => new(_block + _stride + SharedSegment.HeaderBytes, _map.Pieces);
+    private Span<long> PeerData => DataOf(1 - _role.Process);
+
+    // A subscriber to a topic has no ring.
+    private Span<long> DataOf(int segment) => segment < 0 || segment >= _map.Rings
+        ? []
+        : new Span<long>(_block + (segment * _stride) + SharedSegment.HeaderBytes, _map.Pieces);
 
     private void Prepare(RoleSpec role, RoleState state)
     {
@@ -232,7 +238,7 @@ internal sealed unsafe class RoleRun : IDisposable
     private void CollectPlainStores()
     {
         Span<long> data = OwnData;
-        if (data.SequenceEqual(_shadow))
+        if (data.IsEmpty || data.SequenceEqual(_shadow))
         {
             return;
         }

@@ -9,6 +9,9 @@ internal sealed record Scenario(string Name, int Capacity, params RoleSpec[] Rol
     /// <summary>Bytes of the second ring of each segment, whose memory is there as soon as it is wanted.</summary>
     public int SecondCapacity { get; init; }
 
+    /// <summary>Whether process 0 publishes a topic and the others subscribe to it.</summary>
+    public bool HasTopic { get; init; }
+
     /// <summary>Whether roles read the words that local events change.</summary>
     public bool HasEvents { get; init; }
 

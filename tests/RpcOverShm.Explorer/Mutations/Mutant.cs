@@ -14,9 +14,9 @@ internal sealed record Mutant(string Rule, string File, string From, string To, 
     public StoreOrder Order { get; init; }
 
     /// <summary>
-    /// A second change, of <c>RingLimits.cs</c>: some rules are only needed once a limit is less strict.
+    /// A second change, of the limits: some rules are only needed once a limit is less strict.
     /// </summary>
-    public (string From, string To)? Limit { get; init; }
+    public (string File, string From, string To)? Limit { get; init; }
 
     public override string ToString() => Rule;
 }

@@ -52,7 +52,7 @@ internal static class MutantCompiler
         CSharpCompilation changed = Change(s_original.Value, mutant.File, mutant.From, mutant.To);
         if (mutant.Limit is { } limit)
         {
-            changed = Change(changed, "RingLimits.cs", limit.From, limit.To);
+            changed = Change(changed, limit.File, limit.From, limit.To);
         }
 
         var image = new MemoryStream();

@@ -12,7 +12,7 @@ internal static class Mutants
     private const string Sender = "ByteSender.cs";
 
     public static IReadOnlyList<Mutant> All { get; } =
-        [.. Fences, .. WriterRules, .. ReaderRules, .. ReaderChecks, .. LoopRules];
+        [.. Fences, .. WriterRules, .. ReaderRules, .. ReaderChecks, .. LoopRules, .. MutantsOfTopics.All];
 
     private static IEnumerable<Mutant> Fences =>
     [
@@ -221,7 +221,10 @@ internal static class Mutants
             "        var forSpace = WakeMethods.None;",
             "stream, space")
         {
-            Limit = ("LazyHeadBytes(long capacity) => capacity / 8", "LazyHeadBytes(long capacity) => capacity"),
+            Limit = (
+                "RingLimits.cs",
+                "LazyHeadBytes(long capacity) => capacity / 8",
+                "LazyHeadBytes(long capacity) => capacity"),
         },
         new(
             "a released record wakes the writer", Receiver,

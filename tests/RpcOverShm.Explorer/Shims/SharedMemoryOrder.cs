@@ -18,6 +18,25 @@ internal static unsafe class SharedMemoryOrder
     public static long ReadPlain(ref readonly long word) => RoleRun.Current.Perform(
         new Op(OpKind.ReadPlain, RoleRun.Current.LocationOf(Unsafe.AsPointer(ref Unsafe.AsRef(in word)))));
 
+    public static void Copy(byte* source, Span<byte> copy)
+    {
+        for (int at = 0; at < copy.Length; at += sizeof(long))
+        {
+            long bytes = Read(source + at);
+            new ReadOnlySpan<byte>(&bytes, Math.Min(sizeof(long), copy.Length - at)).CopyTo(copy[at..]);
+        }
+    }
+
+    /// <summary>A copy that later loads may overtake; only mutants call it.</summary>
+    public static void CopyPlain(byte* source, Span<byte> copy)
+    {
+        for (int at = 0; at < copy.Length; at += sizeof(long))
+        {
+            long bytes = ReadPlain(ref *(long*)(source + at));
+            new ReadOnlySpan<byte>(&bytes, Math.Min(sizeof(long), copy.Length - at)).CopyTo(copy[at..]);
+        }
+    }
+
     public static void WriteRelease(ref long word, long value) => Store(ref word, value, isRelease: true);
 
     /// <summary>A store that orders nothing; only mutants call it.</summary>

@@ -24,6 +24,9 @@ internal sealed unsafe class SharedSegment(byte* address, MemoryMap map)
 
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
+    /// <summary>In a scenario with a topic, no ring has this word.</summary>
+    public ref long TopicParking => ref Header->ParkedForData;
+
     public byte* Data => address + HeaderBytes;
 
     public byte* SecondData => Data + map.Capacity;

@@ -25,7 +25,7 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
         string answer = await client.DoAsync("echo 1");
 
         Assert.That(answer, Does.StartWith("Unavailable").And.Contain(
-            "Cannot pass the shared memory to the other process: the processes of user 12350 have as many descriptors "
+            "Cannot pass descriptors to the other process: the processes of user 12350 have as many descriptors "
             + "on their way through sockets as one of them may open (ETOOMANYREFS)."));
         await client.DoAsync("drop-descriptors");
         Assert.That(await CallUntilRightAsync(client), Is.EqualTo("right"));

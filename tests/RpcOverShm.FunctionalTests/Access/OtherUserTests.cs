@@ -126,7 +126,7 @@ internal sealed class OtherUserTests : OtherUserFixture
         using SafeFileHandle readOnly = hollow.OpenReadOnly();
         using Socket socket = await UnixSockets.ConnectAsync(SocketPath);
         Hello hello = RawHello.Of(HelloType.Client, RawPeer.Generous with { RingCapacity = Ring });
-        DescriptorPassing.Send(socket.SafeHandle, hello.Encode(), readOnly);
+        DescriptorPassing.Send(socket.SafeHandle, hello.Encode(), [readOnly]);
 
         using Handshake.ReceivedHello? answer = await RawHandshake.ReceiveAsync(
             socket, CancellationToken.None).Bounded();

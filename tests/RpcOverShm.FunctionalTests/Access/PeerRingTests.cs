@@ -32,7 +32,7 @@ internal sealed class PeerRingTests : VictimFixture
             files.Add(file);
             Socket socket = await UnixSockets.ConnectAsync(victim.Place);
             sockets.Add(socket);
-            DescriptorPassing.Send(socket.SafeHandle, HelloOf(ring).Encode(), file);
+            DescriptorPassing.Send(socket.SafeHandle, HelloOf(ring).Encode(), [file]);
             using Handshake.ReceivedHello? answer =
                 await RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalText, Does.Contain(complaint));
@@ -67,7 +67,7 @@ internal sealed class PeerRingTests : VictimFixture
             while (!over.IsCompleted)
             {
                 using Socket socket = UnixSockets.Connect(victim.Place);
-                DescriptorPassing.Send(socket.SafeHandle, hello, holes);
+                DescriptorPassing.Send(socket.SafeHandle, hello, [holes]);
                 using Handshake.ReceivedHello? answer =
                     RawHandshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
                 Assert.That(answer!.Hello.RefusalText, Does.Contain("has holes"));

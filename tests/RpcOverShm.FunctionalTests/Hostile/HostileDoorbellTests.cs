@@ -195,7 +195,7 @@ internal sealed class HostileDoorbellTests : VictimFixture
         using var file = SharedSegment.Create(RawPeer.Generous.RingCapacity, Guid.NewGuid());
         try
         {
-            DescriptorPassing.Send(socket.SafeHandle, [PeerLink.DoorbellByte], file.Handle);
+            DescriptorPassing.Send(socket.SafeHandle, [PeerLink.DoorbellByte], [file.Handle]);
             return true;
         }
         catch (IOException exception) when (exception.HResult == NotPermitted)

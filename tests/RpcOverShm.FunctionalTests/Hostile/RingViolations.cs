@@ -46,7 +46,7 @@ internal static class RingViolations
             peer.SetTail(peer.Capacity);
         }, Corrupted),
         new("kind 0, as a hole punched into the memory reads", peer => peer.SetTail(16), "unknown kind 0"),
-        new("kind 17", peer => peer.Send((FrameKind)17), "unknown kind 17"),
+        new("kind 22", peer => peer.Send((FrameKind)22), "unknown kind 22"),
         new("kind 253", peer => peer.Send((FrameKind)253), "unknown kind 253"),
         new("a move without a second ring", peer => peer.Send((FrameKind)254), "there is no ring to move to"),
     ];

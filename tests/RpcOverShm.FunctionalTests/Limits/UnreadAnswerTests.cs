@@ -18,7 +18,8 @@ internal sealed class UnreadAnswerTests : BufferFixture
 
     // Those that several threads serialise at the same moment find the same room, and all are kept: one for each thread
     // of the narrow pool, and one for the thread that reads requests.
-    private const long MostUnsentBytes = (LimitBytes / 2) + ((NarrowPool.MostThreads + 1) * (AnswerBytes + (32L << 10)));
+    private const long MostUnsentBytes =
+        (LimitBytes / 2) + ((NarrowPool.MostThreads + 1) * (AnswerBytes + (32L << 10)));
 
     // Half of the limit is for answers: four of 128 KiB fit. Methods that have begun wait with theirs.
     [Test]

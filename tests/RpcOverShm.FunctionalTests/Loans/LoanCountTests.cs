@@ -58,18 +58,21 @@ internal sealed class LoanCountTests : LoanFixture
     }
 
     [Test]
-    public async Task EndOfAConnection_EndsItsBytesOnLoan()
+    public async Task EndOfAConnection_EndsItsBytesOnLoan_ButNotThoseThatAreStillHeld()
     {
         (ShmRig rig, ShmChannel channel) = await StartLendingAsync();
         (await CallAsync(channel, MiB)).Dispose();
         await Timeouts.Eventually(() => LoansOf(rig).Lent.MappedBytes >= MiB);
-        using ShmPayload response = await CallAsync(channel, MiB);
+        ShmPayload response = await CallAsync(channel, MiB);
         Assert.That(ReadAll().Borrowed, Is.EqualTo(MiB));
 
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
-        await Timeouts.Eventually(() => ReadAll() is { Lent: 0, Borrowed: 0 });
+        await Timeouts.Eventually(() => ReadAll().Lent == 0 && channel.State != ConnectivityState.Ready);
+        Assert.That(ReadAll().Borrowed, Is.EqualTo(MiB));
         AssertFilled(response, MiB, 7);
+        response.Dispose();
+        Assert.That(ReadAll().Borrowed, Is.Zero);
     }
 
     private static async Task<ShmPayload> CallAsync(ShmChannel channel, int length)

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Loans;
 
@@ -42,6 +43,31 @@ internal sealed class LoanTests : LoanFixture
             await AssertAllBackAsync(rig, channel);
             await Timeouts.Eventually(() => LoansOf(rig).Lent.MappedBytes >= length);
         }
+    }
+
+    // To make the file takes long, and then the loop has other connections.
+    [Test]
+    public async Task Rent_OfANewFileOnALoop_LeavesTheLoopToAnotherThread()
+    {
+        var left = new List<bool?>();
+        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder()
+            .AddMethod(Methods.Of(MethodType.Unary), (request, context) =>
+            {
+                using ShmPayload file = context.RentPayload(MiB);
+                left.Add(LoopThread.Current?.HasLostLoop);
+                return Task.FromResult(request);
+            })
+            .Build();
+        (_, ShmChannel channel) = await StartLendingAsync(
+            Allowed with { Scheduling = ShmSchedulingMode.Inline }, service: service);
+
+        for (int i = 0; i < 2; i++)
+        {
+            using var request = ShmPayload.Wrap(new byte[1]);
+            (await Methods.EchoAsync(channel.CreateCallInvoker(), MethodType.Unary, request).Bounded()).Dispose();
+        }
+
+        Assert.That(left, Is.EqualTo(new bool?[] { true, false }), "The second one is of the same file.");
     }
 
     [Test]

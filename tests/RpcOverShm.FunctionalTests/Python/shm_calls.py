@@ -16,6 +16,7 @@ from typing import Callable, Iterator, Union
 
 import shm_client
 from shm_client import Call, Connection, Limits
+from shm_files import FileConnection
 
 SERVICE = "/rpcovershm.testing.Conformance/"
 MASK = (1 << 64) - 1
@@ -92,15 +93,17 @@ class Commands:
         self._held: list[Call] = []
 
     def connect(self, path: str, *options: str) -> str:
-        """Options: lowest=, highest=, seals=, holes=, cut=, purpose=, ring=, window=, sleep=."""
+        """Options: lowest=, highest=, seals=, holes=, cut=, purpose=, ring=, window=, sleep=, features=, refuse=."""
         given = {name: int(value, 0) for name, value in (option.split("=") for option in options)}
         limits = Limits()._replace(
             ring_capacity=given.get("ring", Limits().ring_capacity),
             call_window=given.get("window", Limits().call_window))
-        self._connections.append(Connection(
-            path, limits, (given.get("lowest", 1), given.get("highest", 1)),
-            given.get("seals", shm_client.ALL_SEALS), bool(given.get("holes", 0)), given.get("cut", 0),
-            given.get("purpose", 1), bool(given.get("sleep", 0))))
+        features = given.get("features", 0)
+        self._connections.append((FileConnection if features else Connection)(
+            path, limits=limits, versions=(given.get("lowest", 1), given.get("highest", 1)),
+            seals=given.get("seals", shm_client.ALL_SEALS), has_holes=bool(given.get("holes", 0)),
+            missing=given.get("cut", 0), purpose=given.get("purpose", 1), is_sleeping=bool(given.get("sleep", 0)),
+            **({"features": features, "refuses_files": bool(given.get("refuse", 0))} if features else {})))
         return f"{len(self._connections)}"
 
     @staticmethod
@@ -207,6 +210,46 @@ class Commands:
         call = self._connections[-1].start(f"/rpcovershm.testing.Script/{method}")
         self._held.append(call)
         return f"{call.id}"
+
+    def subscribe(self) -> str:
+        """Starts a duplex call of the script, and waits until its answer has begun."""
+        call_id = self.begin("Duplex")
+        self._connections[-1].wait(lambda: self._held[-1].has_answer)
+        return call_id
+
+    def read_numbers(self) -> str:
+        """Reads a stream of numbered messages to its end. Reports the last one, and those that are missing."""
+        call = self._held.pop()
+        read, last = 0, -1
+        for answer in iter(call.next, None):
+            number = int(field(answer, 1, b""))
+            if number <= last:
+                raise ValueError(f"{number} after {last}")
+            last, read = number, read + 1
+        status = call.end()
+        told = dict(status.trailers).get("rpcovershm-topic-skipped", b"0").decode()
+        return f"{status.code} last={last} missing={last + 1 - read} told={told}"
+
+    def files(self) -> str:
+        """Reports the files of the server that are mapped, and the topics that it has dropped."""
+        connection = self._connections[-1]
+        return f"{len(connection.files)} {connection.dropped_topics}"
+
+    def lend(self, method: str, size: str, count: str) -> str:
+        """Lends messages, and reads the answers. Reports how many are right, and whether some were lent."""
+        connection = self._connections[-1]
+        right = lent = 0
+        for index in range(int(count)):
+            data = pattern(int(size), index)
+            call = connection.start(method)
+            call.lend(data)
+            right += call.next() == data
+            lent += call.lent
+            if call.end().code:
+                return f"{call.end()}"
+        connection.flush()
+        connection.wait_for_returns()
+        return f"{right} {lent > 0}"
 
     def send(self, text: str) -> str:
         self._held[-1].send(payload(text.encode()))

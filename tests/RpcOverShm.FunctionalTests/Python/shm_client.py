@@ -52,6 +52,7 @@ HAS_MESSAGE, HALF_CLOSED, HEAD_CONTINUES, SINGLE, ONE_WAY = 1, 2, 4, 8, 16
 ONE_WAY_COST = 1 << 10  # of a one-way call, besides its payload bytes (section 6)
 
 # The kinds that a server may send, with their flags. Section 6 says which have a head, a payload and an argument.
+# A feature (section 2) brings further kinds: shm_files.py has them.
 SERVER_FLAGS = {HEAD_CHUNK: HEAD_CONTINUES, MESSAGE: HALF_CLOSED | SINGLE, MESSAGE_CHUNK: HALF_CLOSED,
                 HEADERS: HEAD_CONTINUES, END: HAS_MESSAGE | HEAD_CONTINUES, CREDIT: 0, GO_AWAY: 0}
 WITH_HEAD, WITHOUT_PAYLOAD, WITH_ARGUMENT = (HEAD_CHUNK, HEADERS, END), (CREDIT, GO_AWAY), (MESSAGE, CREDIT)
@@ -499,7 +500,7 @@ class Call:
         self.credit = connection.peer_limits.call_window
         self._allowance = connection.limits.call_window
         self._due = 0
-        self._has_answer = self._has_message = False
+        self.has_answer = self._has_message = False
         self._partial: Optional[bytearray] = None
         self._partial_size = self._partial_cost = 0
         self._is_free = self._is_last = False
@@ -538,16 +539,20 @@ class Call:
 
     def next(self) -> Optional[bytes]:
         """Returns the next message, or None when the call has ended and all are taken."""
-        while not self.messages and self.status is None:
+        while not self.has_next() and self.status is None:
             self._give_back(self._partial_cost)
             self._partial_cost = 0
             before = self.frames
-            self._connection.wait(lambda: self.frames != before)
+            self._connection.wait(lambda: self.frames != before or self.has_next())
         if not self.messages:
             return None
         message, cost = self.messages.popleft()
         self._give_back(cost)
         return message
+
+    def has_next(self) -> bool:
+        """Whether a message is there."""
+        return len(self.messages) > 0
 
     def end(self) -> Status:
         """Waits for the end of the call, and returns it. Messages that have not been taken remain."""
@@ -592,8 +597,8 @@ class Call:
         if self._head is not None:
             return
         if kind == HEADERS:
-            if not self._has_answer:
-                self.headers, self._has_answer = read_metadata(bytes(head)), True
+            if not self.has_answer:
+                self.headers, self.has_answer = read_metadata(bytes(head)), True
             return
         if frame.flags & HAS_MESSAGE:
             if self._has_message:
@@ -608,7 +613,7 @@ class Call:
         if self._partial is not None or self._is_last:
             raise Violation("a message inside another one, or after the last")
         self._is_free = frame.flags & SINGLE != 0 and not self._has_message
-        self._has_answer = self._has_message = True
+        self.has_answer = self._has_message = True
         self._partial, self._partial_size = bytearray(), frame.argument
         self._add_part(frame)
 
@@ -638,14 +643,22 @@ class Connection:
     """One connection to a server: the handshake, the two rings, and the calls."""
 
     SECONDS = 30.0
+    CALL = Call
+
+    # What the server may send.
+    FLAGS: dict[int, int] = SERVER_FLAGS
+    WITHOUT_PAYLOAD: tuple[int, ...] = WITHOUT_PAYLOAD
+    WITH_ARGUMENT: tuple[int, ...] = WITH_ARGUMENT
+    OF_CONNECTION: tuple[int, ...] = (GO_AWAY,)
 
     def __init__(self, path: str, limits: Limits = Limits(), versions: tuple[int, int] = (VERSION, VERSION),
                  seals: int = ALL_SEALS, has_holes: bool = False, missing: int = 0,
-                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False):
-        """is_sleeping: whether this side sleeps on its socket instead of polling."""
+                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False, features: int = 0):
+        """is_sleeping: whether this side sleeps on its socket instead of polling. features: those that it offers."""
         if platform.machine() not in SYS_FUTEX:
             raise NotImplementedError(f"Loads and stores are not ordered on {platform.machine()}.")
         self.limits = limits
+        self.features = features
         self.is_going_away = False
         self._is_sleeping = is_sleeping
         self.sleeps = self.doorbells = 0
@@ -658,7 +671,8 @@ class Connection:
         fd, self._own = Segment.create(limits.ring_capacity, connection_id, seals, has_holes, missing)
         try:
             self._connect(path)
-            hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id, *limits)
+            hello = HELLO.pack(
+                MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, features, connection_id, *limits)
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
@@ -678,7 +692,7 @@ class Connection:
     def start(self, method: str, message: Optional[bytes] = None, metadata: Metadata = (),
               timeout: Optional[float] = None) -> Call:
         """Starts a call. message: the only request; without it, the caller sends messages and half-closes."""
-        call = Call(self, self._next_id())
+        call = self.CALL(self, self._next_id())
         self._calls[call.id] = call
         head = write_request_head(method, timeout, metadata)
         limit = self.outgoing.max_payload
@@ -761,16 +775,17 @@ class Connection:
         self._peer.close()
 
     def _take(self, frame: Frame) -> None:
-        if frame.kind not in SERVER_FLAGS or frame.flags & ~SERVER_FLAGS[frame.kind]:
+        if frame.kind not in self.FLAGS or frame.flags & ~self.FLAGS[frame.kind]:
             raise Violation(f"a frame of kind {frame.kind} with flags {frame.flags}")
         is_all_head = frame.kind in WITH_HEAD and not frame.flags & HAS_MESSAGE
         if (frame.flags & (HAS_MESSAGE | HEAD_CONTINUES) == HAS_MESSAGE | HEAD_CONTINUES
                 or is_all_head and frame.body or frame.head and frame.kind not in WITH_HEAD
-                or frame.body and frame.kind in WITHOUT_PAYLOAD or frame.argument and frame.kind not in WITH_ARGUMENT
-                or (frame.stream_id == 0) != (frame.kind == GO_AWAY)):
+                or frame.body and frame.kind in self.WITHOUT_PAYLOAD
+                or frame.argument and frame.kind not in self.WITH_ARGUMENT
+                or (frame.stream_id == 0) != (frame.kind in self.OF_CONNECTION)):
             raise Violation(f"fields that a frame of kind {frame.kind} does not have: {frame[:4]}")
-        if frame.kind == GO_AWAY:
-            self.is_going_away = True
+        if frame.stream_id == 0:
+            self.take_news(frame)
             return
         call = self._calls.get(frame.stream_id)
         if call is None:
@@ -778,6 +793,21 @@ class Connection:
         if call.id in self._one_way and (frame.kind not in (END, HEAD_CHUNK) or frame.flags & HAS_MESSAGE):
             raise Violation(f"a frame of kind {frame.kind} for a one-way call, which is answered by an End alone")
         call.take(frame)
+
+    def take_news(self, frame: Frame) -> None:
+        """Takes a frame of the connection."""
+        self.is_going_away = True
+
+    def take_file(self, start: bytes) -> bool:
+        """Takes a file that the server passes, if the socket's next byte begins a notice of one."""
+        return False
+
+    def park_for_more(self) -> bool:
+        """Announces that this side sleeps, where that is not in the words of the rings. Returns False if it may not."""
+        return True
+
+    def unpark_for_more(self) -> None:
+        """This side is awake."""
 
     def _next_id(self) -> int:
         if not self._free_slots:
@@ -820,29 +850,35 @@ class Connection:
         so a doorbell that the peer forgets fails the test."""
         readable: list = []
         try:
-            if self.incoming.park() and (not self.outgoing.is_full or self.outgoing.park()):
+            if (self.incoming.park() and (not self.outgoing.is_full or self.outgoing.park())
+                    and self.park_for_more()):
                 self.sleeps += 1
                 readable, _, _ = select.select([self._socket], [], [], self.SECONDS)
         finally:
             self.incoming.unpark()
             self.outgoing.unpark()
+            self.unpark_for_more()
         return readable
 
     def _take_doorbells(self) -> bool:
-        """Takes what has come on the socket up to a byte that is no doorbell. Returns whether there was a doorbell."""
-        count = 0
+        """Takes the doorbells and files that have come on the socket. Returns whether there was one."""
+        doorbells = files = 0
         while True:
             try:
-                if self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != DOORBELL:
+                start = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+                if start == DOORBELL:
+                    self._socket.recv(1)
+                    doorbells += 1
+                elif self.take_file(start):
+                    files += 1
+                else:
                     break
-                self._socket.recv(1)
             except (BlockingIOError, ConnectionResetError):  # A reset, by a peer with unread doorbells, is an end.
                 break
-            count += 1
-        if count > 0 and not self._is_sleeping:
+        if doorbells > 0 and not self._is_sleeping:
             raise Violation("a doorbell for a side that never asked for one")
-        self.doorbells += count
-        return count > 0
+        self.doorbells += doorbells
+        return doorbells + files > 0
 
     def _refusal(self, start: bytes) -> Refused:
         _, _, _, lowest, highest, reason, length, _ = HELLO_START.unpack(start)
@@ -858,13 +894,16 @@ class Connection:
         start, fds, _, _ = socket.recv_fds(self._socket, HELLO_START.size, 4, socket.MSG_CMSG_CLOEXEC)
         try:
             start += self._receive(HELLO_START.size - len(start))
-            magic, kind, purpose, lowest, highest, _, length, _ = HELLO_START.unpack(start)
+            magic, kind, purpose, lowest, highest, _, length, features = HELLO_START.unpack(start)
             if magic != MAGIC or not HELLO_START.size <= length <= 4096:
                 raise Violation("no hello")
             if kind == TYPE_REFUSAL:
                 raise self._refusal(start)
             if kind != TYPE_SERVER or purpose != PURPOSE_CALLS or lowest != VERSION or len(fds) != 1:
                 raise Violation(f"a hello of type {kind}, version {lowest}, with {len(fds)} descriptors")
+            if features & ~self.features:
+                raise Violation(f"features {features}, which were not offered")
+            self.features = features
             hello = start + self._receive(length - HELLO_START.size)
             _, _, _, _, _, _, _, _, repeated, *figures = HELLO.unpack(hello[:HELLO.size])
             if repeated != connection_id:

@@ -110,6 +110,12 @@ internal sealed class RecordingCall : ConnectionCall
         message.Release();
     }
 
+    public override void OnHandles(HandleSet? set)
+    {
+        Note($"handles {set is not null}");
+        set?.Close();
+    }
+
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         ReceivedMessage.AddRange(bytes);

@@ -19,7 +19,19 @@ public class ViolationTests
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byClients = new()
     {
         ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
-        ["kind 17"] = (new RawFrame((FrameKind)17, s_living), "unknown kind 17"),
+        ["kind 22"] = (new RawFrame((FrameKind)22, s_living), "unknown kind 22"),
+        ["topic start"] = (
+            new RawFrame(FrameKind.TopicStart, s_living, Body: new byte[24]), "which only this side may send"),
+        ["topic end"] = (
+            new RawFrame(FrameKind.TopicEnd, s_living, Body: new byte[8]), "which only this side may send"),
+        ["topic read, of no topic"] = (
+            new RawFrame(FrameKind.TopicRead, s_living, Body: new byte[12]), "which only this side may send"),
+        ["topic dropped"] = (
+            new RawFrame(FrameKind.TopicDropped), "on a connection without topics"),
+        ["topic mapped"] = (
+            new RawFrame(FrameKind.FileMapped, Argument: 64), "on a connection without topics"),
+        ["handles"] = (
+            new RawFrame(FrameKind.Handles, s_living, Body: new byte[8]), "Handles on a connection without handles"),
         ["answer for a file"] = (new RawFrame(FrameKind.FileMapped), "FileMapped on a connection without loans"),
         ["a wish for pieces"] = (new RawFrame(FrameKind.ReturnsWanted), "ReturnsWanted on a connection without loans"),
         ["returned pieces"] = (new RawFrame(FrameKind.Returned, Body: [1]), "Returned on a connection without loans"),

@@ -26,14 +26,15 @@ internal sealed partial record RoomTable(
             ["Loans"] = 2,
             ["Linux"] = 2,
             ["Windows"] = 2,
-            ["Links"] = 3,
-            ["Streams"] = 4,
-            ["Connections"] = 4,
-            ["Calls"] = 5,
-            ["Clients"] = 6,
-            ["Servers"] = 6,
-            ["Retries"] = 7,
-            [RootRoom] = 8,
+            ["Links"] = 4,
+            ["Topics"] = 3,
+            ["Streams"] = 5,
+            ["Connections"] = 5,
+            ["Calls"] = 6,
+            ["Clients"] = 7,
+            ["Servers"] = 7,
+            ["Retries"] = 8,
+            [RootRoom] = 9,
         },
         new Dictionary<string, string[]>
         {
@@ -45,23 +46,24 @@ internal sealed partial record RoomTable(
             ["Scheduling"] = ["Systems"],
             ["Rings"] = ["Segments", "Systems"],
             ["Loans"] = ["Protocol", "Buffers", "Systems"],
+            ["Topics"] = ["Rings", "Segments", "Protocol", "Buffers", "Systems"],
             ["Linux"] = ["Protocol", "Systems"],
             ["Windows"] = ["Protocol", "Systems"],
-            ["Links"] = ["Rings", "Loans", "Scheduling", "Segments", "Protocol", "Systems"],
+            ["Links"] = ["Topics", "Rings", "Loans", "Scheduling", "Segments", "Protocol", "Systems"],
             ["Streams"] = ["Links", "Rings", "Scheduling", "Protocol", "Systems"],
             ["Connections"] =
-                ["Links", "Rings", "Loans", "Scheduling", "Segments", "Protocol", "Buffers", "Systems"],
+                ["Links", "Topics", "Rings", "Loans", "Scheduling", "Segments", "Protocol", "Buffers", "Systems"],
             ["Calls"] = ["Connections", "Links", "Scheduling", "Protocol", "Segments", "Buffers", "Systems"],
             ["Clients"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
-            ["Servers"] = ["Calls", "Connections", "Links", "Scheduling", "Protocol", "Buffers", "Systems"],
+            ["Servers"] = ["Calls", "Connections", "Links", "Topics", "Scheduling", "Protocol", "Buffers", "Systems"],
             ["Retries"] = ["Clients", "Calls", "Scheduling"],
             [RootRoom] =
             [
                 "Retries", "Clients", "Servers", "Calls", "Connections", "Streams", "Links", "Scheduling", "Protocol",
-                "Loans", "Segments", "Buffers", "Systems", "Linux", "Windows",
+                "Topics", "Loans", "Segments", "Buffers", "Systems", "Linux", "Windows",
             ],
         },
-        ["Systems", "Linux", "Windows", "Segments", "Rings"]);
+        ["Systems", "Linux", "Windows", "Segments", "Rings", "Topics"]);
 
     /// <summary>Reads the picture, the table and the sentence about unsafe code in src/ARCHITECTURE.md.</summary>
     public static RoomTable Parse(string markdown)

@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Topics;
 
 namespace RpcOverShm.Tests.House;
 
@@ -14,6 +15,7 @@ public class SharedLayoutTests
     private static readonly string s_protocol = Repository.Read("proto/PROTOCOL.md").Text;
 
     private static readonly LayoutTable s_segment = LayoutTable.Parse(s_protocol, "### Segment");
+    private static readonly LayoutTable s_topic = LayoutTable.Parse(s_protocol, "### Topic segment");
     private static readonly LayoutTable s_record = LayoutTable.Parse(s_protocol, "### Record header");
     private static readonly LayoutTable s_hello = LayoutTable.Parse(s_protocol, "### Hello");
     private static readonly LayoutTable s_page = LayoutTable.Parse(s_protocol, "### Page of statistics");
@@ -22,6 +24,10 @@ public class SharedLayoutTests
     [Test]
     public void Segment_ComparedWithTheDocument_IsTheSame() =>
         Findings.AssertNone(LayoutRules.Differences(s_segment.Fields, StructFields.Of(typeof(SegmentLayout))));
+
+    [Test]
+    public void Topic_ComparedWithTheDocument_IsTheSame() =>
+        Findings.AssertNone(LayoutRules.Differences(s_topic.Fields, StructFields.Of(typeof(TopicLayout))));
 
     [Test]
     public void RecordHeader_ComparedWithTheDocument_IsTheSame() =>
@@ -50,6 +56,7 @@ public class SharedLayoutTests
     [Test]
     public void Fields_OfEveryDocumentedLayout_AreInOrderAlignedAndApart() => Findings.AssertNone(
         LayoutRules.Misplaced(s_segment.Fields, SegmentLayout.HeaderSizeBytes)
+            .Concat(LayoutRules.Misplaced(s_topic.Fields, TopicLayout.HeaderSizeBytes))
             .Concat(LayoutRules.Misplaced(s_record.Fields, RecordHeader.SizeBytes))
             .Concat(LayoutRules.Misplaced(s_hello.Fields, Hello.SizeBytes))
             .Concat(LayoutRules.Misplaced(s_page.Fields, StatisticsHeader.SizeBytes))
@@ -68,7 +75,7 @@ public class SharedLayoutTests
     {
         IReadOnlyList<LayoutField> hot = s_segment.WrittenBy("owner");
 
-        Assert.That(hot, Has.Count.EqualTo(4), "Every word that changes is written by its owner.");
+        Assert.That(hot, Has.Count.EqualTo(5), "Every word that changes is written by its owner.");
         Findings.AssertNone(LayoutRules.SharedLines(hot, s_segment.Fields, SegmentLayout.HotWordSpacingBytes));
     }
 

@@ -12,8 +12,10 @@ public class TroubleshootingTests
     [
         "OptionRanges.cs", "OptionAccounts.cs", "RendezvousAddress.cs", "SocketAddress.cs", "PipeAddress.cs",
         "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
-        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SectionMemory.cs", "PeerPages.cs", "MemoryFile.cs",
+        "RingReader.cs", "RingWriter.cs", "TopicReader.cs",
+        "SegmentMemory.cs", "SectionMemory.cs", "PeerPages.cs", "MemoryFile.cs",
         "BackgroundThread.cs", "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
+        "ConnectionCall.Topics.cs",
         "ClientCall.OneWay.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
     ];
 

@@ -81,7 +81,7 @@ public class PeerLinkSocketTests
         Start();
         Hellos.SendWith(Sockets.Server, Hellos.Client.Encode(), 20);
 
-        AssertViolation("more than 8 descriptors");
+        AssertViolation("more than 16 descriptors");
         Assert.That(
             () => ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget),
             Is.LessThanOrEqualTo(before).After(20_000, 5));

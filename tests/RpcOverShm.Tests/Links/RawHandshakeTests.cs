@@ -70,7 +70,7 @@ public class RawHandshakeTests
     [Test]
     public void ReceiveAsync_OfMoreDescriptorsThanAnybodySends_IsRefusedAndLeaksNothing()
     {
-        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), 9);
+        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), 17);
 
         Assert.That(async () => await ReceiveAsync(), Throws.TypeOf<SegmentException>());
         AssertNothingIsLeft();

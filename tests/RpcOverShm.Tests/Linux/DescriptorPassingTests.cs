@@ -9,7 +9,7 @@ namespace RpcOverShm.Tests.Linux;
 [LinuxOnly("Descriptors in messages of a socket.")]
 public class DescriptorPassingTests
 {
-    private const int MostDescriptors = 8;
+    private const int MostDescriptors = 16;
 
     private readonly SocketPair _sockets = new();
     private readonly List<SafeHandle> _received = [];
@@ -25,7 +25,7 @@ public class DescriptorPassingTests
     [Test]
     public void Receive_OfMessageWithoutDescriptor_HasTheBytesAndNone()
     {
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, []);
 
         int count = Receive();
 
@@ -37,7 +37,7 @@ public class DescriptorPassingTests
     public void Receive_OfMessageWithDescriptor_HasAnotherDescriptorOfTheSameFile()
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, [file]);
 
         int count = Receive();
 
@@ -71,7 +71,7 @@ public class DescriptorPassingTests
     {
         const int GetDescriptorFlags = 1;
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, [file]);
         Receive();
 
         Assert.That(LinuxNative.FCntl(_received[0], GetDescriptorFlags, 0), Is.EqualTo(1));
@@ -81,7 +81,7 @@ public class DescriptorPassingTests
     public void Receive_OfMessageInTwoParts_HasTheDescriptorWithTheFirst()
     {
         using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, file);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hello"u8, [file]);
 
         int first = DescriptorPassing.Receive(_sockets.Server.SafeHandle, _buffer.AsSpan(0, 2), _received);
         int count = _received.Count;
@@ -116,7 +116,7 @@ public class DescriptorPassingTests
         RawDescriptorSender.Send(
             _sockets.Client, "x"u8, [.. Enumerable.Repeat<SafeHandle>(file, MostDescriptors + 5)]);
 
-        Assert.That(Receive, Throws.TypeOf<SegmentException>().With.Message.Contains("more than 8 descriptors"));
+        Assert.That(Receive, Throws.TypeOf<SegmentException>().With.Message.Contains("more than 16 descriptors"));
         _received.ForEach(descriptor => descriptor.Dispose());
 
         Assert.That(ProcessResources.CountDescriptors(Descriptors.MemoryFileTarget), Is.EqualTo(before));
@@ -141,7 +141,7 @@ public class DescriptorPassingTests
     {
         Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
 
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, []);
 
         Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
         Assert.That(Receive(), Is.EqualTo(1));
@@ -150,7 +150,7 @@ public class DescriptorPassingTests
     [Test]
     public void IsAtEnd_AfterThePeersClose_IsTrueOnceAllIsReceived()
     {
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, []);
         _sockets.Client.Dispose();
 
         Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle), Is.False);
@@ -161,7 +161,7 @@ public class DescriptorPassingTests
     [Test]
     public void IsAtEnd_AfterAReset_IsTrue()
     {
-        DescriptorPassing.Send(_sockets.Server.SafeHandle, "unread"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Server.SafeHandle, "unread"u8, []);
         _sockets.Client.Dispose();
 
         Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server.SafeHandle));
@@ -171,7 +171,7 @@ public class DescriptorPassingTests
     public async Task Receive_OnASocketThatWasUsedAsynchronously_Works()
     {
         ValueTask<int> readable = _sockets.Server.ReceiveAsync(Memory<byte>.Empty, CancellationToken.None);
-        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hi"u8, descriptor: null);
+        DescriptorPassing.Send(_sockets.Client.SafeHandle, "hi"u8, []);
         await readable.Bounded();
 
         Assert.That(Receive(), Is.EqualTo(2));
@@ -183,7 +183,7 @@ public class DescriptorPassingTests
         _sockets.Server.Dispose();
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, descriptor: null),
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, []),
             Throws.TypeOf<IOException>().With.Message.Contains("Cannot write"));
     }
 
@@ -198,8 +198,8 @@ public class DescriptorPassingTests
         }
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, lots, descriptor: null),
-            Throws.TypeOf<IOException>());
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, lots, []),
+            Throws.TypeOf<WireFullException>());
     }
 
     [Test]
@@ -209,7 +209,7 @@ public class DescriptorPassingTests
         file.Dispose();
 
         Assert.That(
-            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, file),
+            () => DescriptorPassing.Send(_sockets.Client.SafeHandle, "x"u8, [file]),
             Throws.TypeOf<ObjectDisposedException>());
         Assert.That(Receive(), Is.EqualTo(-1));
     }

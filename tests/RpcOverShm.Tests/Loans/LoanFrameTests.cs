@@ -1,6 +1,7 @@
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Loans;
 using RpcOverShm.Protocol;
@@ -81,6 +82,7 @@ internal sealed class LoanFrameTests
     [Test]
     public void Message_ThatWaitsForCreditAndIsDropped_IsNotLent()
     {
+        long before = ProcessCounts.LentPayloads.Value;
         LentPiece piece = RentMapped();
         RecordingCall call = Start();
         var sent = new List<Task<bool>>();
@@ -96,13 +98,15 @@ internal sealed class LoanFrameTests
         int written = sent.Count(task => task is { IsCompleted: true, Result: true });
         Assert.That(written, Is.InRange(1000, (64 << 10) / 32), "Ring and credit have room for some, not for all.");
         Assert.That(Loans.Lent.LentBytes, Is.EqualTo(MiB));
+        Assert.That(ProcessCounts.LentPayloads.Value - before, Is.EqualTo(written), "Others were not sent.");
         for (int i = 0; i < written; i++)
         {
             RawFrame frame = _peer.Receive();
             Assert.That(frame.Flags, Is.EqualTo(FrameFlags.Loaned));
-            _peer.Send(new RawFrame(FrameKind.Returned, Body: [0, 0, 0, 0, 0, 0, 0, 0]));
         }
 
+        // Longer than any that this side would send.
+        _peer.Send(new RawFrame(FrameKind.Returned, Body: new byte[written * ReturnedPiece.SizeBytes]));
         Assert.That(() => Loans.Lent.TakenBytes, Is.Zero.After(20_000, 2));
     }
 

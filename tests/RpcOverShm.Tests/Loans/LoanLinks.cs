@@ -8,20 +8,27 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Loans;
 
-/// <summary>Both ends of one link whose sides have agreed on loans, in this process, as after a handshake.</summary>
+/// <summary>
+/// Both ends of one link whose sides have agreed on loans or handles, in this process, as after a handshake.
+/// </summary>
 internal sealed class LoanLinks : IDisposable
 {
     private const long Ring = LinkPair.SmallRing;
 
+    private readonly uint _features;
     private readonly MappedSegment _clientSegment = new(Ring);
     private readonly MappedSegment _serverSegment = new(Ring);
 
-    public LoanLinks(long limit = 64 << 20)
+    public LoanLinks(long limit = 64 << 20, uint features = Hello.LoansFeature)
     {
+        _features = features;
         var id = Guid.NewGuid();
         Client = MakeEnd(Sockets.ClientWire, _clientSegment.Own, _serverSegment.View, id, limit, isAcceptor: false);
         Server = MakeEnd(Sockets.ServerWire, _serverSegment.Own, _clientSegment.View, id, limit, isAcceptor: true);
     }
+
+    /// <summary>The handles that each side keeps.</summary>
+    public const int MaxHeld = 32;
 
     public PeerLink Client { get; }
 
@@ -51,6 +58,7 @@ internal sealed class LoanLinks : IDisposable
         ConnectionSettings settings = LinkPair.Settings(ConnectionPurpose.Calls, limits, Logger) with
         {
             Loans = new LoanLimits(limit, long.MaxValue),
+            MaxHeldHandles = MaxHeld,
         };
         return new PeerLink(
             wire,
@@ -62,6 +70,6 @@ internal sealed class LoanLinks : IDisposable
             settings,
             limits,
             isAcceptor,
-            Hello.LoansFeature);
+            _features);
     }
 }

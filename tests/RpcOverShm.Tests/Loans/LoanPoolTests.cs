@@ -50,6 +50,28 @@ public class LoanPoolTests
     public void Rent_BelowABlock_HasNoPiece() =>
         Assert.That(Pool.TryRent(LoanPool.SmallestPiece - 1, out _), Is.EqualTo(LoanRent.Private));
 
+    [Test]
+    public void Rent_WhileAnotherThreadMakesAFile_IsPrivateAtOnce()
+    {
+        using var isMaking = new ManualResetEventSlim();
+        using var mayMake = new ManualResetEventSlim();
+        _sides.OnMaking = () =>
+        {
+            isMaking.Set();
+            Assert.That(mayMake.Wait(Timeouts.Wait));
+        };
+        var maker = TestThread.Start("maker", () => _sides.Rent(MiB).Dispose());
+        Assert.That(isMaking.Wait(Timeouts.Wait));
+
+        LoanRent meanwhile = Pool.TryRent(MiB, out _);
+        mayMake.Set();
+        maker.Join();
+        _sides.Rent(MiB).Dispose();
+
+        Assert.That(meanwhile, Is.EqualTo(LoanRent.Private));
+        Assert.That(_sides.Files, Is.EqualTo(new long[] { MiB }));
+    }
+
     // The limit is 64 MiB.
     [TestCase(33, 31, true, new long[] { 64 * MiB })]
     [TestCase(1, 63, true, new long[] { MiB, 63 * MiB })]

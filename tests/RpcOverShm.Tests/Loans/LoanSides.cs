@@ -20,6 +20,7 @@ internal sealed class LoanSides : IDisposable
         {
             OnLeaked = Leaks.Add,
             PauseAfterFailure = TimeSpan.Zero,
+            BeforeMaking = () => OnMaking(),
         };
         Peer = new PeerLoans(new LoanQuota(new LoanLimits(borrowerLimit, process), isOfPeer: true))
         {
@@ -30,6 +31,9 @@ internal sealed class LoanSides : IDisposable
     public LoanPool Pool { get; }
 
     public PeerLoans Peer { get; }
+
+    /// <summary>Called before a file is made.</summary>
+    public Action OnMaking { get; set; } = static () => { };
 
     /// <summary>Whether files can be passed.</summary>
     public bool IsOpen { get; set; } = true;

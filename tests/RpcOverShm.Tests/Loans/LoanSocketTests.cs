@@ -110,7 +110,7 @@ public class LoanSocketTests
     }
 
     [TestCase(1u, MiB, "the next one is 0")]
-    [TestCase(64u, MiB, "numbers are below 64")]
+    [TestCase(64u, MiB, "file 64, of a kind that was not agreed on")]
     [TestCase(0u, 1000, "multiples of 65536")]
     public void Notice_OfAFileThatIsNotAllowed_IsAViolation(uint number, int size, string text)
     {

@@ -32,6 +32,11 @@ public class FrameHeaderTests
         ("FileRefused", 0, "a", true),
         ("Returned", 0, "p", true),
         ("ReturnsWanted", 0, "", true),
+        ("TopicStart", 0, "p", false),
+        ("TopicEnd", 0, "p", false),
+        ("TopicRead", 0, "p", false),
+        ("TopicDropped", 0, "a", true),
+        ("Handles", 0, "p", false),
     ];
 
     private static readonly int[] s_lengths = [0, 1, 16, 65535];

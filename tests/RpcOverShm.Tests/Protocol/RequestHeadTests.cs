@@ -18,8 +18,9 @@ public class RequestHeadTests
         ["codec-and-host"] = new Head("/a/b", Codec: "msgpack", Host: "d.e"),
         ["encoding"] = new Head("/a/b", Encoding: "gzip"),
         ["parent"] = new Head("/a/b", Parent: s_parent),
+        ["handles"] = new Head("/a/b", Handles: 7),
         ["everything"] = new Head(
-            "/a/b", TimeSpan.FromTicks(1), "c", "h", "e", [new Metadata.Entry("k", "v")], s_parent),
+            "/a/b", TimeSpan.FromTicks(1), "c", "h", "e", [new Metadata.Entry("k", "v")], s_parent, Handles: 1 << 16),
     };
 
     private static IEnumerable<string> Names => s_vectors.Names;
@@ -49,7 +50,8 @@ public class RequestHeadTests
                 random.Next(2) == 0 ? null : new string('h', random.Next(100)),
                 random.Next(2) == 0 ? null : "gzip",
                 random.Next(2) == 0 ? null : SampleMetadata.Random(random),
-                random.Next(2) == 0 ? null : new ParentCall(Guid.NewGuid(), new CallId((uint)random.Next())));
+                random.Next(2) == 0 ? null : new ParentCall(Guid.NewGuid(), new CallId((uint)random.Next())),
+                random.Next(2) == 0 ? 0 : random.NextInt64());
 
             Assert.That(Head.Decode(head.Encode()).Describe(), Is.EqualTo(head.Describe()));
         }
@@ -80,7 +82,7 @@ public class RequestHeadTests
     }
 
     [Test]
-    public void Decode_OfUnknownFlags_IsTheProtocolsFault([Values(64, 128)] int flag)
+    public void Decode_OfUnknownFlags_IsTheProtocolsFault([Values(128)] int flag)
     {
         byte[] bytes = s_vectors["smallest"];
         bytes[0] = (byte)flag;
@@ -110,13 +112,22 @@ public class RequestHeadTests
         string? Host = null,
         string? Encoding = null,
         Metadata? Metadata = null,
-        ParentCall? Parent = null)
+        ParentCall? Parent = null,
+        long Handles = 0)
     {
         public static Head Decode(byte[] bytes)
         {
             RequestHead head = RequestHead.Decode(bytes);
             string method = System.Text.Encoding.UTF8.GetString(head.Method);
-            return new Head(method, head.Timeout, head.Codec, head.Host, head.Encoding, head.Metadata, head.Parent);
+            return new Head(
+                method,
+                head.Timeout,
+                head.Codec,
+                head.Host,
+                head.Encoding,
+                head.Metadata,
+                head.Parent,
+                head.Handles);
         }
 
         public byte[] Encode()
@@ -131,11 +142,13 @@ public class RequestHeadTests
                 Encoding = Encoding,
                 Metadata = Metadata,
                 Parent = Parent,
+                Handles = Handles,
             }.Encode(writer);
             return writer.WrittenSpan.ToArray();
         }
 
         public string Describe() =>
-            $"{Method} {Timeout?.Ticks} {Codec} {Host} {Encoding} {SampleMetadata.Describe(Metadata)} {Parent}";
+            $"{Method} {Timeout?.Ticks} {Codec} {Host} {Encoding} {SampleMetadata.Describe(Metadata)} {Parent} "
+            + $"{Handles}";
     }
 }
