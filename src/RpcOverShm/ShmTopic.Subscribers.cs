@@ -30,6 +30,9 @@ public sealed partial class ShmTopic<T>
     /// <exception cref="OperationCanceledException">
     /// The call has ended: the client has left, or the deadline has passed.
     /// </exception>
+    /// <exception cref="InvalidOperationException">
+    /// A message of the call is being written, or its method has ended.
+    /// </exception>
     /// <exception cref="RpcException">
     /// The status with which the topic was completed, or that of a slow client
     /// (<see cref="ShmSlowSubscriber"/>); <see cref="StatusCode.ResourceExhausted"/>: the topic has
@@ -56,6 +59,10 @@ public sealed partial class ShmTopic<T>
             {
                 throw new RpcException(end);
             }
+        }
+        catch (InvalidOperationException) when (context.CancellationToken.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(context.CancellationToken); // a write to a client that has left
         }
         finally
         {
@@ -177,6 +184,12 @@ public sealed partial class ShmTopic<T>
             while (true)
             {
                 T? message = _messages.TryRead(subscription, out long lost, out Task news);
+                if (lost > 0 && options.SlowSubscriber == ShmSlowSubscriber.Wait)
+                {
+                    // Nobody passes one that is waited for, so the publisher has ended it.
+                    return await subscription.Ended.ConfigureAwait(false);
+                }
+
                 skipped += lost;
                 if (lost > 0 && options.SlowSubscriber == ShmSlowSubscriber.End)
                 {
@@ -217,10 +230,10 @@ public sealed partial class ShmTopic<T>
         Task write = stream.WriteAsync(message);
         if (!write.IsCompleted
             && await Task.WhenAny(write, subscription.Ended).ConfigureAwait(false) == subscription.Ended
-            && await subscription.Ended.ConfigureAwait(false) is { StatusCode: not StatusCode.OK } end)
+            && subscription.IsTooSlow)
         {
             _ = write.Observed(); // the end of the call ends it
-            return end;
+            return await subscription.Ended.ConfigureAwait(false);
         }
 
         await write.ConfigureAwait(false);

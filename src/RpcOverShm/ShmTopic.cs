@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Topics;
 
 namespace RpcOverShm;
@@ -20,9 +21,9 @@ namespace RpcOverShm;
 /// <para>
 /// The messages are written to a client's stream one by one, as by any method, if it does not map the topic: a client
 /// of another transport (the same method works in ASP.NET Core), one whose <see cref="ShmChannelOptions.MaxTopicSize"/>
-/// is used up, one on Windows or before Linux 5.1; and for calls with compression, calls that the server's message
-/// inspectors see, and response streams that an interceptor wraps. A message must not be changed after it was
-/// published, because these subscribers get it later.
+/// is used up, one on Windows or before Linux 5.1; for calls of a server to services of its client; and for calls with
+/// compression, calls that the server's message inspectors see, and response streams that an interceptor wraps. A
+/// message must not be changed or disposed after it was published, because these subscribers get it later.
 /// </para>
 /// <para>
 /// Who may call a method that reads a topic can read all messages in the topic's memory. For a selection, or for
@@ -69,7 +70,8 @@ public sealed partial class ShmTopic<T> : IDisposable
     /// <exception cref="ObjectDisposedException">The topic has ended.</exception>
     /// <exception cref="RpcException">
     /// <see cref="StatusCode.ResourceExhausted"/>: the message is larger than a quarter of
-    /// <see cref="ShmTopicOptions.Capacity"/>, or than MaxSendMessageSize of the server. Nobody gets it.
+    /// <see cref="ShmTopicOptions.Capacity"/>, or than MaxSendMessageSize of the server. No client that maps the topic
+    /// with the same codec gets it; others may. A stream whose messages are written one by one ends by such a message.
     /// </exception>
     public void Publish(T message)
     {
@@ -194,6 +196,7 @@ public sealed partial class ShmTopic<T> : IDisposable
                 using FrameSerializationContext bytes = form.Serialize(message);
                 if (!form.Ring.TryWrite(bytes.Bytes.WrittenMemory, isLast))
                 {
+                    LoopThread.LeaveLoopBeforeSleep();
                     form.Ring.WriteLater(bytes.Bytes.WrittenMemory);
                 }
             }
@@ -201,6 +204,7 @@ public sealed partial class ShmTopic<T> : IDisposable
 
         if (_messages.Subscribers > 0 && !_messages.TryWrite(message, isLast))
         {
+            LoopThread.LeaveLoopBeforeSleep();
             _messages.WriteLater(message);
         }
     }

@@ -7,8 +7,8 @@ namespace RpcOverShm;
 public sealed class ShmTopicOptions
 {
     /// <summary>
-    /// Gets or sets the shared memory, in bytes, for each codec whose clients map the topic; a power of two from 64 KiB
-    /// to 1 GiB.
+    /// Gets or sets the shared memory, in bytes, for each codec whose clients map the topic, and for each service whose
+    /// generated methods read it; a power of two from 64 KiB to 1 GiB.
     /// </summary>
     /// <remarks>
     /// Defaults to 4 MiB. It holds the newest messages: the more it holds, the longer a subscriber may be late. The

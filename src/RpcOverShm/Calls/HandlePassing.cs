@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 using Grpc.Core;
+using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 using RpcOverShm.Systems;
@@ -27,6 +28,13 @@ internal static class HandlePassing
             {
                 throw new ArgumentException(
                     "A handle is null, closed or invalid. Keep handles open until they were sent.", nameof(handles));
+            }
+
+            if (handle is SafeWaitHandle or SafeProcessHandle)
+            {
+                throw new ArgumentException(
+                    $"A {handle.GetType().Name} is no handle of the system here. Files, pipes and sockets can be sent.",
+                    nameof(handles));
             }
         }
 

@@ -10,9 +10,13 @@ namespace RpcOverShm.Calls;
 /// </content>
 internal sealed partial class InboundMessages
 {
+    // Each costs its peer two small frames, and this side some objects.
+    private const int MostSources = 64;
+
     private MessageSource? _source; // the one that is read; changed by the reader, and by the thread that aborts
     private MessageSource? _openSource; // the last one, until the peer ends it
     private long _skipped;          // messages of earlier sources
+    private int _sources;           // in the queue, or read
 
     /// <summary>The status that ends the call because messages of a source are gone; null for none.</summary>
     public Status? Failure => Volatile.Read(ref _source)?.Failure;
@@ -21,9 +25,10 @@ internal sealed partial class InboundMessages
     public long Skipped => Volatile.Read(ref _skipped) + (Volatile.Read(ref _source)?.Skipped ?? 0);
 
     /// <summary>Adds a source behind the messages that have come. Takes it over.</summary>
+    /// <returns>The status that ends the call because of too many sources; null for none.</returns>
     /// <exception cref="ProtocolException">Messages have ended, one is incomplete, or another source has no end.
     /// </exception>
-    public void Add(MessageSource source)
+    public Status? Add(MessageSource source)
     {
         bool isTaken = false;
         try
@@ -32,7 +37,7 @@ internal sealed partial class InboundMessages
             {
                 if (_isAborted || _isRefusing)
                 {
-                    return;
+                    return null;
                 }
 
                 CheckMayCome(isContinuation: false);
@@ -41,11 +46,21 @@ internal sealed partial class InboundMessages
                     throw new ProtocolException("The peer began a topic of a call before it ended the last.");
                 }
 
+                if (_sources == MostSources)
+                {
+                    _isRefusing = true;
+                    return new Status(
+                        StatusCode.ResourceExhausted,
+                        $"The call has {MostSources} topics that were not read; no more are taken. Read its messages.");
+                }
+
+                _sources++;
                 _openSource = source;
                 _queuedBytes += ReceivedMessage.PieceBytes + BytesPerMessage;
                 _queue.Enqueue((ReceivedMessage.From(source), 0));
                 isTaken = true;
                 RecordWake();
+                return null;
             }
         }
         finally
@@ -125,6 +140,7 @@ internal sealed partial class InboundMessages
         using (_lock.Enter())
         {
             _skipped += _source?.Skipped ?? 0;
+            _sources -= _source is null ? 0 : 1;
             useless = _source;
             _source = _isAborted ? null : source;
             useless ??= _isAborted ? source : null;

@@ -87,7 +87,10 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
 
         OnAnyMessage();
-        _inbound.Add(source);
+        if (_inbound.Add(source) is { } problem)
+        {
+            Finish(problem, isCancel: true);
+        }
     }
 
     public override void OnTopicEnd(long position)

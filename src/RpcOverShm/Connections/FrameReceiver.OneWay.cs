@@ -33,6 +33,11 @@ internal sealed partial class FrameReceiver
     /// <summary>Checks the kind of a later frame of a one-way call.</summary>
     private static void CheckOneWayFrame(ConnectionCall call, in FrameHeader frame)
     {
+        if (frame.Kind == FrameKind.Handles)
+        {
+            throw new ProtocolException($"The peer sent handles for one-way call {call.Id}, which has none.");
+        }
+
         bool isWithoutSingle = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
         if (isWithoutSingle || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {

@@ -45,7 +45,7 @@ internal sealed partial class FrameReceiver
         {
             case FrameKind.TopicStart:
                 PeerTopics topics = _link.PeerTopics ?? throw WithoutTopics(kind);
-                call.OnTopicStart(topics.Open(TopicReference.Decode(copy), new TopicCall(_link, _sender, call)));
+                call.OnTopicStart(topics.Open(TopicReference.Decode(copy), new TopicCall(_link, call)));
                 break;
             case FrameKind.TopicEnd:
                 call.OnTopicEnd(TopicReference.DecodeEnd(copy));

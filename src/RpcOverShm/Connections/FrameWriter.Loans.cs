@@ -28,7 +28,7 @@ internal sealed partial class FrameWriter
     /// </summary>
     public bool TryWriteNews() =>
         (link.Loans is not { HasNews: true } loans || (TryWriteWish(loans.Lent) && TryWriteNews(loans.Borrowed)))
-        && (link.PeerTopics is not { HasNews: true } topics || TryWriteAnswers(topics))
+        && (link.PeerTopics is not { HasNews: true } topics || (TryWriteAnswers(topics) && TryWriteReads(topics)))
         && (link.PassedTopics is not { HasNews: true } passed || TryWriteDropped(passed));
 
     private bool TryWriteWish(LoanPool lent)

@@ -21,6 +21,26 @@ internal sealed partial class FrameWriter
         return true;
     }
 
+    // They do not stand among the frames of their calls: one that waits for credit must not hold them up.
+    private bool TryWriteReads(PeerTopics topics)
+    {
+        Span<byte> read = stackalloc byte[TopicReference.ReadBytes];
+        while (topics.TryPeekUntold(out TopicStream? stream))
+        {
+            ConnectionCall call = ((TopicCall)stream!.Consumer).Call;
+            TopicReference.EncodeRead(read, stream.Told, stream.Turn);
+            if (!OutboundQueue.IsSendingOver(call)
+                && !TryWrite(call.Id, FrameKind.TopicRead, 0, default, read, 0, isControl: true))
+            {
+                return false;
+            }
+
+            topics.DropUntold();
+        }
+
+        return true;
+    }
+
     private bool TryWriteDropped(PassedTopics passed)
     {
         while (passed.TryPeekDropped(out uint number))

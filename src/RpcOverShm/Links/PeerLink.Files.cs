@@ -11,8 +11,13 @@ namespace RpcOverShm.Links;
 /// </content>
 internal sealed partial class PeerLink
 {
+    // The socket holds some 160 of an honest peer, which may send more while these are read. The loop reads no others
+    // meanwhile, so there is an end.
+    private const int MostNoticesInARow = 4096;
+
     private readonly byte[] _notice = new byte[FileNotice.EncodedBytes]; // the one that is being received
     private int _noticeBytes;
+    private int _noticesInARow;
 
     /// <summary>
     /// Passes a data file to the peer. Returns false if the socket has no room, because the peer reads no doorbells, or
@@ -68,6 +73,11 @@ internal sealed partial class PeerLink
 
     private void OnNotice()
     {
+        if (++_noticesInARow > MostNoticesInARow)
+        {
+            throw new ProtocolException($"The peer passed {MostNoticesInARow} sets of handles without a pause.");
+        }
+
         if (_notice[0] == HandleNotice.Type)
         {
             var notice = HandleNotice.Decode(_notice);

@@ -56,6 +56,7 @@ internal sealed partial class PeerLink
         try
         {
             int rings = 0;
+            _noticesInARow = 0;
             while (_last is null && ReceiveDoorbells(hasEnded, ref rings))
             {
                 // An honest peer has never rung so often that this does not end soon.

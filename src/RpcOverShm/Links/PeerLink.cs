@@ -374,6 +374,8 @@ internal sealed partial class PeerLink : ILinkMemory
             Handshake.TrySendRefusal(_wire, default, refusal, reason.Text);
         }
 
+        PassedTopics?.Close();
+
         // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
         _source?.Loop?.Unwatch(_wire);
         ForeignHandles.Shared.Close(_wire);

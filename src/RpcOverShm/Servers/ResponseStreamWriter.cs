@@ -146,18 +146,20 @@ internal sealed class ResponseStreamWriter<TResponse>(
         _hasSentPart = false;
         try
         {
-            if (WriteOptions is CarriedHandles carried)
-            {
-                call.SendHandles(carried.ToSend);
-            }
-
+            // In one piece: its handles go before it, and not at all if it cannot be serialised.
+            var carried = WriteOptions as CarriedHandles;
             using FrameSerializationContext serialized =
                 FrameSerializationContext.Serialize(
                     call.PrepareMarshaller(marshaller, WriteOptions),
                     message,
                     call.MaxSendMessageBytes,
-                    parts: this,
+                    parts: carried is null ? this : null,
                     mayRefer: true);
+            if (carried is not null)
+            {
+                call.SendHandles(carried.ToSend);
+            }
+
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)

@@ -72,6 +72,11 @@ internal sealed partial class ServerCall
             return null;
         }
 
+        if (IsOneWay)
+        {
+            throw new ProtocolException("The peer started a one-way call with handles. Such a call has none.");
+        }
+
         if (Connection.Handles is not { } handles)
         {
             throw new ProtocolException("The peer started a call with handles on a connection without handles.");

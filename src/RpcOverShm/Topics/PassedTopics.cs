@@ -1,6 +1,7 @@
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Systems;
 
 namespace RpcOverShm.Topics;
 
@@ -59,10 +60,21 @@ internal sealed class PassedTopics(
             return null;
         }
 
-        PassedTopic? topic = Find(segment);
-        if (topic is null)
+        PassedTopic? topic = null;
+        try
         {
-            memory.Leave();
+            topic = Find(segment);
+        }
+        catch (SegmentException)
+        {
+            // The system passes no file now: the messages are copied.
+        }
+        finally
+        {
+            if (topic is null)
+            {
+                memory.Leave();
+            }
         }
 
         return topic;

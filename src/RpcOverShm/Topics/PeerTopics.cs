@@ -11,7 +11,7 @@ namespace RpcOverShm.Topics;
 /// </summary>
 /// <param name="maxBytes">The memory of all files; what goes beyond it is refused, and comes as bytes.</param>
 /// <param name="parking">The word that tells the publishers whether the event loop sleeps.</param>
-internal sealed class PeerTopics(long maxBytes, TopicParking parking)
+internal sealed partial class PeerTopics(long maxBytes, TopicParking parking)
 {
     /// <summary>The public option for the memory.</summary>
     public const string BytesOption = "MaxTopicSize";
@@ -23,13 +23,16 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
     private readonly Dictionary<uint, PeerTopic> _files = [];
     private readonly Queue<(uint Number, bool IsMapped)> _answers = new();
     private readonly List<TopicStream> _waiting = [];
+    private readonly Queue<TopicStream> _untold = new(); // the server must know what they have read
     private long _bytes;
     private uint _next = FileNotice.FirstTopic;
     private volatile int _waitingCount;
     private volatile bool _hasNews;
     private volatile bool _isLoopParked;
     private bool _isArmed;
+    private bool _isRefusalTold; // one log entry for a link: each subscription would add one
     private long _wakes;
+    private long _tailsWhenArmed;
     private bool _isOver;
 
     /// <summary>Called, under no lock, when the server must be told something. Set before the first file.</summary>
@@ -58,7 +61,10 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
         }
     }
 
-    /// <summary>The waits of streams that have ended. A publisher rings at most once for each.</summary>
+    /// <summary>
+    /// The waits of streams, and the sleeps of the loop during which something was published, that have ended. A
+    /// publisher rings at most once for each.
+    /// </summary>
     public long Wakes => Volatile.Read(ref _wakes);
 
     /// <summary>The number of files that are mapped or about to be.</summary>
@@ -124,7 +130,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
         PeerTopic? topic;
         using (_lock.Enter())
         {
-            if (!_files.Remove(number, out topic))
+            if (!_files.TryGetValue(number, out topic) || topic.Segment is null || !_files.Remove(number))
             {
                 throw new ProtocolException($"The peer dropped topic {number}, which is not mapped.");
             }
@@ -175,7 +181,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
         // StoreLoad: the word is armed, or the event loop awake, before the tail is read here; the
         // publisher stores the tail before it reads the word.
         Interlocked.MemoryBarrier();
-        if (!stream.HasMore)
+        if (!stream.HasNext) // by its lock: another thread may dispose it, and unmap what it reads
         {
             return true;
         }
@@ -221,8 +227,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
 
             stream = _waiting[at];
             stream.IsWaiting = false;
-            _waiting[at] = _waiting[^1];
-            _waiting.RemoveAt(_waiting.Count - 1);
+            _waiting.RemoveAt(at); // in their order: each gets its turn
             _waitingCount = _waiting.Count;
             _wakes++;
             return true;
@@ -257,28 +262,9 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
                 {
                     _isArmed = false;
                     parking.Disarm();
+                    _wakes += SumTails() == _tailsWhenArmed ? 0 : 1;
                 }
             }
-        }
-    }
-
-    /// <summary>The next answer for the server; <see cref="DropAnswer"/> follows when it is written.</summary>
-    public bool TryPeekAnswer(out uint number, out bool isMapped)
-    {
-        using (_lock.Enter())
-        {
-            bool hasAnswer = _answers.TryPeek(out (uint Number, bool IsMapped) answer);
-            (number, isMapped) = answer;
-            return hasAnswer;
-        }
-    }
-
-    public void DropAnswer()
-    {
-        using (_lock.Enter())
-        {
-            _answers.Dequeue();
-            _hasNews = _answers.Count > 0;
         }
     }
 
@@ -292,6 +278,7 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
             _hasNews = false;
             OnNews = null;
             _answers.Clear();
+            _untold.Clear();
             all = [.. _files.Values];
             _files.Clear();
         }
@@ -305,8 +292,21 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
         if (_isLoopParked && !_isArmed && _waiting.Count > 0 && !_isOver)
         {
             _isArmed = true;
+            _tailsWhenArmed = SumTails();
             parking.Arm();
         }
+    }
+
+    // Under the lock. Only compared: a publisher of any topic that has written something had a reason to ring.
+    private long SumTails()
+    {
+        long sum = 0;
+        foreach (PeerTopic topic in _files.Values)
+        {
+            sum = unchecked(sum + (topic.Segment?.ReadTail() ?? 0));
+        }
+
+        return sum;
     }
 
     private void Map(Mapping work)
@@ -331,9 +331,12 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
 
         PeerTopic? useless = null;
         Action? onNews;
+        bool isOver;
         using (_lock.Enter())
         {
-            work.Topic.Segment = segment;
+            // The link may have ended meanwhile, and with it the last use.
+            isOver = work.Refusal is null && work.Topic.Holds == 0;
+            work.Topic.Segment = isOver ? null : segment;
             if (segment is null && work.Refusal is null && _files.Remove(work.Topic.Notice.Number))
             {
                 useless = work.Topic;
@@ -347,12 +350,17 @@ internal sealed class PeerTopics(long maxBytes, TopicParking parking)
             }
         }
 
+        if (isOver)
+        {
+            segment?.Dispose();
+        }
+
         if (useless is not null)
         {
             Release(useless);
         }
 
-        if (problem is not null && onNews is not null)
+        if (problem is not null && onNews is not null && !Interlocked.Exchange(ref _isRefusalTold, true))
         {
             OnRefused?.Invoke(problem);
         }

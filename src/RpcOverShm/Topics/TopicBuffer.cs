@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Grpc.Core;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -9,18 +8,20 @@ namespace RpcOverShm.Topics;
 /// The newest items of a topic, of one form, with the subscribers that read them: who publishes writes each item once,
 /// waits for subscribers that ask for that, and wakes those that sleep. Thread-safe.
 /// </summary>
-internal abstract class TopicBuffer<TItem> : IDisposable
+internal abstract partial class TopicBuffer<TItem> : IDisposable
 {
     [ThreadStatic]
     private static List<PassedTopics>? s_toRing;
 
     private readonly UninterruptibleLock _lock = new();
     private readonly SemaphoreSlim _order = new(1, 1); // of publishers that wait for slow subscribers
-    private readonly List<TopicSubscription> _subscriptions = [];
-    private PassedTopics[] _clients = []; // those of the subscribers, each once
+    private readonly HashSet<TopicSubscription> _subscriptions = [];
+    private readonly Dictionary<PassedTopics, int> _uses = []; // subscribers of each client
+    private PassedTopics[] _clients = []; // the keys of that
     private int _count;
     private long _smallestHeld = long.MaxValue; // a lower bound of what subscribers that are waited for have read
     private TaskCompletionSource? _room; // publishers wait for it
+    private long _needed;                // the position that the publisher in turn waits for
     private int _queued;                 // publishers that wait for their turn
     private bool _isOver;
 
@@ -42,11 +43,6 @@ internal abstract class TopicBuffer<TItem> : IDisposable
                 return false;
             }
 
-            if (_subscriptions.Count == 0)
-            {
-                ForgetItems(); // those from before nobody listened are no continuous history
-            }
-
             PublishItems();
             subscription.StartAt(FindStart(isOldest));
             if (subscription.IsWaitedFor)
@@ -55,7 +51,7 @@ internal abstract class TopicBuffer<TItem> : IDisposable
             }
 
             _subscriptions.Add(subscription);
-            UpdateClients();
+            Count(subscription, 1);
             return true;
         }
     }
@@ -70,7 +66,12 @@ internal abstract class TopicBuffer<TItem> : IDisposable
             toRing = Flush();
             end = Tail;
             _subscriptions.Remove(subscription);
-            UpdateClients();
+            Count(subscription, -1);
+            if (_subscriptions.Count == 0)
+            {
+                ForgetItems(); // nothing is written before the next subscriber comes
+            }
+
             SignalRoom();
         }
 
@@ -91,8 +92,12 @@ internal abstract class TopicBuffer<TItem> : IDisposable
                     + $"{Tail}.");
             }
 
+            bool wasInTheWay = subscription.Position < _needed;
             subscription.MoveTo(position);
-            SignalRoom();
+            if (wasInTheWay && position >= _needed)
+            {
+                SignalRoom();
+            }
         }
     }
 
@@ -128,62 +133,6 @@ internal abstract class TopicBuffer<TItem> : IDisposable
         }
 
         Ring(toRing);
-    }
-
-    /// <summary>Writes an item after <see cref="TryWrite"/> has failed; blocks until then.</summary>
-    public void WriteLater(TItem item)
-    {
-        EnterQueue();
-        try
-        {
-            _order.Wait();
-            try
-            {
-                while (!TryWriteOrWait(item, out Task room, out TimeSpan patience))
-                {
-                    long begun = Stopwatch.GetTimestamp();
-                    room.Wait(patience);
-                    EndWait(Stopwatch.GetElapsedTime(begun));
-                }
-            }
-            finally
-            {
-                _order.Release();
-            }
-        }
-        finally
-        {
-            LeaveQueue();
-        }
-    }
-
-    /// <summary>Writes an item after <see cref="TryWrite"/> has failed.</summary>
-    public async Task WriteLaterAsync(TItem item, CancellationToken cancellationToken)
-    {
-        EnterQueue();
-        try
-        {
-            await _order.WaitAsync(cancellationToken).ConfigureAwait(false);
-            try
-            {
-                while (!TryWriteOrWait(item, out Task room, out TimeSpan patience))
-                {
-                    long begun = Stopwatch.GetTimestamp();
-                    Task wait = room.WaitAsync(patience, cancellationToken);
-                    await wait.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-                    EndWait(Stopwatch.GetElapsedTime(begun));
-                    cancellationToken.ThrowIfCancellationRequested();
-                }
-            }
-            finally
-            {
-                _order.Release();
-            }
-        }
-        finally
-        {
-            LeaveQueue();
-        }
     }
 
     /// <summary>Ends all subscribers, and frees the memory.</summary>
@@ -276,10 +225,23 @@ internal abstract class TopicBuffer<TItem> : IDisposable
     }
 
     // Under the lock.
-    private void UpdateClients()
+    private void Count(TopicSubscription subscription, int change)
     {
         Volatile.Write(ref _count, _subscriptions.Count);
-        _clients = [.. _subscriptions.Select(static one => one.Client).OfType<PassedTopics>().Distinct()];
+        if (subscription.Client is { } client)
+        {
+            int uses = _uses.GetValueOrDefault(client) + change;
+            _uses[client] = uses;
+            if (uses == 0)
+            {
+                _uses.Remove(client);
+            }
+
+            if (uses == 0 || (uses == 1 && change > 0))
+            {
+                _clients = [.. _uses.Keys];
+            }
+        }
     }
 
     // Under the lock.
@@ -287,22 +249,6 @@ internal abstract class TopicBuffer<TItem> : IDisposable
     {
         _room?.TrySetResult();
         _room = null;
-    }
-
-    private void EnterQueue()
-    {
-        using (_lock.Enter())
-        {
-            _queued++;
-        }
-    }
-
-    private void LeaveQueue()
-    {
-        using (_lock.Enter())
-        {
-            _queued--;
-        }
     }
 
     // Under the lock. Without subscribers the item is dropped.
@@ -316,50 +262,6 @@ internal abstract class TopicBuffer<TItem> : IDisposable
 
         _smallestHeld = FindSmallestHeld();
         return TryWriteItem(item, _smallestHeld);
-    }
-
-    private bool TryWriteOrWait(TItem item, out Task room, out TimeSpan patience)
-    {
-        room = Task.CompletedTask;
-        patience = TimeSpan.Zero;
-        List<PassedTopics> toRing;
-        bool isWritten;
-        using (_lock.Enter())
-        {
-            isWritten = TryWriteInTurn(item);
-            toRing = Flush();
-            if (!isWritten)
-            {
-                patience = BeginWait(NeededPosition(item));
-                room = (_room ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
-            }
-        }
-
-        Ring(toRing);
-        return isWritten;
-    }
-
-    private TimeSpan BeginWait(long needed)
-    {
-        TimeSpan patience = TimeSpan.MaxValue;
-        foreach (TopicSubscription one in _subscriptions)
-        {
-            if (one.IsWaitedFor && one.Position < needed)
-            {
-                one.BeginWait(Tail);
-                patience = one.Patience < patience ? one.Patience : patience;
-            }
-        }
-
-        return patience > TimeSpan.Zero ? patience : TimeSpan.Zero;
-    }
-
-    private void EndWait(TimeSpan waited)
-    {
-        using (_lock.Enter())
-        {
-            _subscriptions.ForEach(one => one.EndWait(waited));
-        }
     }
 
     private long FindSmallestHeld()

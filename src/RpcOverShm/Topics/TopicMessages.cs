@@ -22,6 +22,7 @@ internal sealed class TopicMessages<T>(int capacity) : TopicBuffer<T>
     {
         using (Enter())
         {
+            PublishItems(); // those of a batch may have overwritten what this one is to read
             news = Task.CompletedTask;
             lost = _published - subscription.Position > capacity ? _published - 1 - subscription.Position : 0;
             subscription.Position += lost;

@@ -143,6 +143,14 @@ internal sealed unsafe class TopicReader
         }
     }
 
+    /// <summary>Returns the position after the last record that is published now.</summary>
+    /// <exception cref="RingCorruptedException">The word of the publisher is invalid.</exception>
+    public long ReadTail()
+    {
+        RefreshTail();
+        return _tail;
+    }
+
     private bool RefreshTail()
     {
         // SYNC topic-tail: the records before the tail are complete and visible after this load.

@@ -27,6 +27,13 @@ internal sealed unsafe class TopicSegment : IDisposable
     /// <summary>The position after the last published record. Only the publisher writes it.</summary>
     public ref long Tail => ref Header->Tail;
 
+    /// <summary>Reads the tail of any publisher, of which nothing is checked.</summary>
+    public long ReadTail()
+    {
+        // SYNC topic-tail: only compared.
+        return SharedMemoryOrder.ReadAcquire(ref Tail);
+    }
+
     /// <summary>The position of the newest published record. Only the publisher writes it.</summary>
     public ref long NewestRecord => ref Header->NewestRecord;
 

@@ -12,6 +12,8 @@ namespace RpcOverShm.Topics;
 /// </summary>
 internal sealed class TopicStream : MessageSource
 {
+    private const int MostLooks = 4;
+
     private readonly UninterruptibleLock _lock = new();
     private readonly PeerTopics _owner;
     private readonly PeerTopic _topic;
@@ -21,7 +23,7 @@ internal sealed class TopicStream : MessageSource
     private readonly long _mostUntold;
     private IMessageWaiter? _waiter;
     private long _end = long.MaxValue;
-    private long _acknowledged;
+    private long _told;
     private long _skipped;
     private Status? _failure;
     private bool _isCut; // what comes next was overwritten, and nothing follows
@@ -36,7 +38,7 @@ internal sealed class TopicStream : MessageSource
         _turn = start.Turn;
         _reader = new TopicReader(topic.Segment!, new TopicStart(start.Position, start.Sequence));
         _mostUntold = TopicLimits.UntoldBytes(topic.Segment!.Capacity);
-        _acknowledged = start.Position;
+        _told = start.Position;
         Consumer = consumer;
     }
 
@@ -44,6 +46,15 @@ internal sealed class TopicStream : MessageSource
     ~TopicStream() => PoolWork.Queue(static stream => stream.Dispose(), this);
 
     public TopicConsumer Consumer { get; }
+
+    /// <summary>Whether the server is to be told what it has read. Guarded by the lock of its owner.</summary>
+    public bool IsUntold { get; set; }
+
+    /// <summary>The turn of the topic in its call.</summary>
+    public ushort Turn => _turn;
+
+    /// <summary>The position to tell.</summary>
+    public long Told => Volatile.Read(ref _told);
 
     /// <summary>Whether it is among those that wait. Guarded by the lock of its owner.</summary>
     public bool IsWaiting { get; set; }
@@ -74,8 +85,8 @@ internal sealed class TopicStream : MessageSource
 
     public override bool TryTake(long? maxBytes, PayloadAccessHint hint, out ReceivedMessage message)
     {
-        long read = -1;
         bool isTaken = false;
+        bool isToBeTold = false;
         message = default;
         try
         {
@@ -84,18 +95,20 @@ internal sealed class TopicStream : MessageSource
                 if (!_isClosed && _failure is null)
                 {
                     isTaken = TryCopy(maxBytes, hint, out message);
-                    read = ToAcknowledge();
+                    isToBeTold = IsToBeTold();
                 }
             }
         }
         catch (RingCorruptedException exception)
         {
+            // Set first: the call may have had its End, and then hears of no close.
+            _failure = new Status(StatusCode.Internal, exception.Message, exception);
             Consumer.OnViolation(exception);
         }
 
-        if (read >= 0)
+        if (isToBeTold)
         {
-            Consumer.Acknowledge(read, _turn);
+            _owner.Tell(this);
         }
 
         return isTaken;
@@ -114,7 +127,18 @@ internal sealed class TopicStream : MessageSource
     {
         using (_lock.Enter())
         {
-            Volatile.Write(ref _end, _isCut ? _end : position);
+            if (_isClosed || _isCut)
+            {
+                return;
+            }
+
+            // What lies before the end was published before that is told.
+            if ((position & 15) != 0 || position > _reader.ReadTail())
+            {
+                throw new ProtocolException($"The peer ended a topic at {position}, where it has no end.");
+            }
+
+            Volatile.Write(ref _end, position);
         }
     }
 
@@ -138,7 +162,8 @@ internal sealed class TopicStream : MessageSource
     private bool TryCopy(long? maxBytes, PayloadAccessHint hint, out ReceivedMessage message)
     {
         message = default;
-        while (_reader.Position < _end && _failure is null)
+        // A publisher that laps this reader time and again must not keep it under the lock: it comes again.
+        for (int looks = 0; looks < MostLooks && _reader.Position < _end && _failure is null; looks++)
         {
             TopicState state = _reader.TryRead(out TopicRecord record);
             if (state == TopicState.Empty || _reader.Position >= _end)
@@ -216,15 +241,15 @@ internal sealed class TopicStream : MessageSource
         $"The stream was slower than the publisher of its topic: {messages} messages are lost. Read faster, or "
         + "subscribe with another ShmSlowSubscriber, or give the topic a larger Capacity.");
 
-    private long ToAcknowledge()
+    private bool IsToBeTold()
     {
         long position = _reader.Position;
-        if (_whenSlow != TopicSlowness.Wait || position - _acknowledged < _mostUntold)
+        if (_whenSlow != TopicSlowness.Wait || position - _told < _mostUntold)
         {
-            return -1;
+            return false;
         }
 
-        _acknowledged = position;
-        return position;
+        Volatile.Write(ref _told, position);
+        return true;
     }
 }

@@ -27,6 +27,9 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
     /// <summary>Whether the publisher waits for it.</summary>
     public bool IsWaitedFor => whenSlow == TopicSlowness.Wait && !_ended.Task.IsCompleted;
 
+    /// <summary>Whether the publisher has ended it because it was too slow.</summary>
+    public bool IsTooSlow { get; private set; }
+
     /// <summary>The status with which the publisher has ended it.</summary>
     public Task<Status> Ended => _ended.Task;
 
@@ -65,6 +68,7 @@ internal sealed class TopicSubscription(TopicSlowness whenSlow, TimeSpan maxWait
         IsInWait = false;
         if (Waited >= maxWait)
         {
+            IsTooSlow = true;
             _ended.TrySetResult(new Status(
                 StatusCode.ResourceExhausted,
                 $"The subscriber was slower than the publisher of its topic, which waits {maxWait.TotalSeconds} s "

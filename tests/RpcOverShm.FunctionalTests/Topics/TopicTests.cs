@@ -4,6 +4,8 @@ namespace RpcOverShm.FunctionalTests.Topics;
 [TestFixture(false)]
 internal sealed class TopicTests(bool isMapped) : TopicFixture(isMapped)
 {
+    private const int LimitReached = 109;
+
     [Test]
     public async Task Messages_ReachAllSubscribers()
     {
@@ -158,6 +160,73 @@ internal sealed class TopicTests(bool isMapped) : TopicFixture(isMapped)
     }
 
     [Test]
+    public async Task SubscriberBeyondTheLimit_IsRefused()
+    {
+        ShmRig rig = await StartTopicAsync(
+            topic: new ShmTopicOptions { Capacity = Capacity, MaxMessages = 64, MaxSubscribers = 1 });
+        ShmChannel channel = OpenChannel(rig);
+        AsyncServerStreamingCall<Payload> first = await SubscribeAsync(channel);
+        using AsyncServerStreamingCall<Payload> second = channel.CreateCallInvoker()
+            .AsyncServerStreamingCall(Script.ServerStreamMethod, null, default, Payloads.Empty);
+
+        Status end = await EndOfAsync(second);
+
+        Assert.That(end.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(end.Detail, Does.Contain("ShmTopicOptions.MaxSubscribers"));
+        rig.Log.Expect(LimitReached);
+        first.Dispose();
+        await Timeouts.Eventually(() => Topic.Subscribers == 0);
+        AsyncServerStreamingCall<Payload> third = await SubscribeAsync(channel);
+        Topic.Publish(Payloads.Of("on"));
+        await AssertNextAsync(third, "on");
+    }
+
+    [Test]
+    public async Task ManyWaitingReaders_OfOneConnection_AllGetEachMessage()
+    {
+        const int Readers = 20;
+        const int Messages = 500;
+        ShmRig rig = await StartTopicAsync(new ShmSubscribeOptions { MaxWait = TimeSpan.FromMinutes(1) });
+        ShmChannel channel = OpenChannel(rig);
+        var calls = new List<AsyncServerStreamingCall<Payload>>();
+        for (int i = 0; i < Readers; i++)
+        {
+            calls.Add(await SubscribeAsync(channel));
+        }
+
+        Task<int>[] reading = [.. calls.Select(ReadInOrderAsync)];
+        for (int i = 0; i < Messages; i++)
+        {
+            await Topic.PublishAsync(Payloads.Of($"{i}"));
+            if (i % 10 == 0)
+            {
+                await Task.Yield();
+            }
+        }
+
+        Topic.Dispose();
+        Assert.That(await Task.WhenAll(reading).Bounded(), Is.All.EqualTo(Messages));
+    }
+
+    [Test]
+    public async Task SecondMessageOfATopicThatNobodyReads_IsForgotten()
+    {
+        ShmRig rig = await StartTopicAsync(new ShmSubscribeOptions { Start = ShmTopicStart.Oldest });
+        ShmChannel channel = OpenChannel(rig);
+        AsyncServerStreamingCall<Payload> first = await SubscribeAsync(channel);
+        Topic.Publish(Payloads.Of("a"));
+        await AssertNextAsync(first, "a");
+        first.Dispose();
+        await Timeouts.Eventually(() => Topic.Subscribers == 0);
+        Topic.Publish(Payloads.Of("to nobody"));
+
+        AsyncServerStreamingCall<Payload> second = await SubscribeAsync(channel);
+        Topic.Publish(Payloads.Of("b"));
+
+        await AssertNextAsync(second, "b");
+    }
+
+    [Test]
     public async Task MessageThatIsTooLarge_IsRefusedAtThePublisher()
     {
         ShmRig rig = await StartTopicAsync(rig: new RigOptions { ServerMaxSend = 10_000 });
@@ -175,5 +244,17 @@ internal sealed class TopicTests(bool isMapped) : TopicFixture(isMapped)
             Assert.That((await EndOfAsync(call)).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
             rig.Log.Expect(301);
         }
+    }
+
+    private static async Task<int> ReadInOrderAsync(AsyncServerStreamingCall<Payload> call)
+    {
+        int read = 0;
+        while (await call.ResponseStream.MoveNext(CancellationToken.None).Bounded())
+        {
+            Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo($"{read}"));
+            read++;
+        }
+
+        return read;
     }
 }

@@ -39,6 +39,11 @@ internal sealed class HandleAttackTests : StandingPeerFixture
         new("frame with 16 bytes", static peer => Frame(peer, new byte[16]), "Handles with 16 bytes"),
         new("call with a set twice", StartTwice, "named handles with the number 5"),
         new("head of a negative number", static peer => Start(peer, -5, 0), "named handles with the number -5"),
+        new(
+            "one-way call with a set",
+            static peer => Start(peer, 1, 0, more: FrameFlags.OneWay),
+            "a one-way call with handles"),
+        new("one-way call with a frame", NameForOneWay, "handles for one-way call"),
         new("sets without end that do not come", NameManyAsync, "of which 1024 sets have not come"),
     ];
 
@@ -166,7 +171,8 @@ internal sealed class HandleAttackTests : StandingPeerFixture
         int call,
         bool isWhole = true,
         string method = MethodName,
-        TimeSpan? timeout = null)
+        TimeSpan? timeout = null,
+        FrameFlags more = FrameFlags.None)
     {
         using var head = new PooledBufferWriter();
         new RequestHead
@@ -178,9 +184,15 @@ internal sealed class HandleAttackTests : StandingPeerFixture
         peer.Send(
             FrameKind.CallStart,
             new CallId(call, 1, isFromAcceptor: false),
-            isWhole ? FrameFlags.HasMessage | FrameFlags.HalfClose : FrameFlags.None,
+            more | (isWhole ? FrameFlags.HasMessage | FrameFlags.HalfClose : FrameFlags.None),
             head.WrittenSpan.ToArray(),
             isWhole ? System.Text.Encoding.UTF8.GetBytes("back") : null);
+    }
+
+    private static void NameForOneWay(RawPeer peer)
+    {
+        Start(peer, 0, 0, isWhole: false, more: FrameFlags.OneWay);
+        Name(peer, 1);
     }
 
     private static void StartTwice(RawPeer peer)
