@@ -29,7 +29,8 @@ internal sealed partial class FrameWriter
         {
             ConnectionCall call = ((TopicCall)stream!.Consumer).Call;
             TopicReference.EncodeRead(read, stream.Told, stream.Turn);
-            if (!OutboundQueue.IsSendingOver(call)
+            bool isOver = call.Sending.Phase >= CallSendPhase.Finished || call.IsEndedByPeer;
+            if (!isOver
                 && !TryWrite(call.Id, FrameKind.TopicRead, 0, default, read, 0, isControl: true))
             {
                 return false;

@@ -192,7 +192,7 @@ internal sealed class HandleAttackTests : StandingPeerFixture
     private static void NameForOneWay(RawPeer peer)
     {
         Start(peer, 0, 0, isWhole: false, more: FrameFlags.OneWay);
-        Name(peer, 1);
+        peer.Send(FrameKind.Handles, new CallId(0, 1, isFromAcceptor: false), body: new byte[8]);
     }
 
     private static void StartTwice(RawPeer peer)
