@@ -83,7 +83,7 @@ internal sealed partial class PeerTopics(long maxBytes, TopicParking parking)
     /// <exception cref="ProtocolException">It is not the next number.</exception>
     public void Add(FileNotice notice, SafeHandle handle)
     {
-        var topic = new PeerTopic(this, notice);
+        var topic = new PeerTopic(notice);
         string? refusal;
         using (_lock.Enter())
         {
@@ -372,10 +372,8 @@ internal sealed partial class PeerTopics(long maxBytes, TopicParking parking)
 }
 
 /// <summary>A topic that this side maps. Guarded by the lock of its owner.</summary>
-internal sealed class PeerTopic(PeerTopics owner, FileNotice notice)
+internal sealed class PeerTopic(FileNotice notice)
 {
-    public PeerTopics Owner => owner;
-
     public FileNotice Notice => notice;
 
     /// <summary>The mapping; null before it.</summary>

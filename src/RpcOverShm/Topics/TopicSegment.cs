@@ -79,8 +79,17 @@ internal sealed unsafe class TopicSegment : IDisposable
     {
         long size = TopicLayout.HeaderSizeBytes + capacity;
         MappedMemory memory = HostSystem.Current.OpenMemory(handle, size, size);
-        memory.ReleaseHandle();
-        return new TopicSegment(memory, capacity);
+        try
+        {
+            memory.CheckRest(); // all of it, as for a data file: no page may lack memory when a reader comes to it
+            memory.ReleaseHandle();
+            return new TopicSegment(memory, capacity);
+        }
+        catch
+        {
+            memory.Dispose();
+            throw;
+        }
     }
 
     /// <summary>Releases the memory, after which no reader or writer of it may be used.</summary>
